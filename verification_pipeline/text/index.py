@@ -1,0 +1,165 @@
+"""The word index: token offsets and word hashes of one text, made once and used by every tier.
+
+Triage, quotes, sketches and retrieval read this; nobody tokenises a text a second time. It holds no text
+rules of its own beyond "what is a word": typed numbers, sentences and normalisation live beside it.
+
+A word is a maximal run of letters, digits and combining marks; an ideograph, kana or hangul-free CJK sign is
+a word by itself (CJK is written without spaces). Case and compatibility forms (full width, long s) are folded one
+code point at a time, so an offset in the index is an offset in the text.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+U64 = NDArray[np.uint64]
+I32 = NDArray[np.int32]
+
+_OTHER, _WORD, _IDEOGRAPH = 0, 1, 2
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, hence invertible modulo 2**64
+_GRAM_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
+_CJK_RANGES = (
+    (0x3040, 0x30FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x323AF),
+)
+
+
+def _character_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """For every code point of the planes in use: its class, and its folded form."""
+    size = 0x32400
+    kinds = np.zeros(size, dtype=np.uint8)
+    folded = np.arange(size, dtype=np.uint32)
+    for point in range(size):
+        character = chr(point)
+        if point > 0x7F and not unicodedata.category(character)[0] in "LNM":
+            continue
+        if character.isalnum() or unicodedata.category(character)[0] == "M":
+            kinds[point] = _WORD
+            lower = unicodedata.normalize("NFKC", character).casefold()
+            if len(lower) == 1 and ord(lower) < size:
+                folded[point] = ord(lower)
+    for first, last in _CJK_RANGES:
+        span = kinds[first : last + 1]
+        span[span == _WORD] = _IDEOGRAPH
+    return kinds, folded
+
+
+_KINDS, _FOLDED = _character_tables()
+_powers: U64 = np.ones(1, dtype=np.uint64)
+_inverse_powers: U64 = np.ones(1, dtype=np.uint64)
+
+
+def _power_tables(length: int) -> tuple[U64, U64]:
+    """Powers of the multiplier and of its inverse, modulo 2**64, grown on demand and kept."""
+    global _powers, _inverse_powers
+    if len(_powers) < length:
+        size = 1 << (length - 1).bit_length()
+        inverse = np.uint64(pow(int(_MULTIPLIER), -1, 1 << 64))
+        _powers = np.concatenate(
+            (np.ones(1, np.uint64), np.cumprod(np.full(size, _MULTIPLIER, dtype=np.uint64), dtype=np.uint64))
+        )
+        _inverse_powers = np.concatenate(
+            (np.ones(1, np.uint64), np.cumprod(np.full(size, inverse, dtype=np.uint64), dtype=np.uint64))
+        )
+    return _powers, _inverse_powers
+
+
+def _mixed(values: U64) -> U64:
+    """SplitMix64's finaliser: spreads the weak low bits of a polynomial hash."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class WordIndex:
+    """Words of one text, in order.
+
+    `starts`, `ends`: code-point offsets (half-open) of each word; `words`: a 64-bit hash of its folded form.
+    """
+
+    starts: I32
+    ends: I32
+    words: U64
+
+    @classmethod
+    def build(cls, text: str) -> WordIndex:
+        """Index a text in one vectorised pass; linear in its length."""
+        points = _code_points(text)
+        if not len(points):
+            return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint64))
+        kinds = _KINDS[points]
+        inside = kinds != _OTHER
+        boundary = np.empty(len(kinds) + 1, dtype=bool)
+        boundary[0] = inside[0]
+        boundary[-1] = inside[-1]
+        np.not_equal(inside[1:], inside[:-1], out=boundary[1:-1])
+        ideograph = kinds == _IDEOGRAPH
+        if not ideograph.any():
+            edges = np.flatnonzero(boundary)
+            starts, ends = edges[0::2], edges[1::2]
+        else:
+            begins = inside.copy()
+            begins[1:] &= ~inside[:-1] | ideograph[1:] | ideograph[:-1]
+            finishes = inside.copy()
+            finishes[:-1] &= ~inside[1:] | ideograph[:-1] | ideograph[1:]
+            starts, ends = np.flatnonzero(begins), np.flatnonzero(finishes) + 1
+        return cls(starts.astype(np.int32), ends.astype(np.int32), _hashes(points, starts, ends))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def grams(self, size: int) -> U64:
+        """Hashes of every run of `size` consecutive words; empty when there are fewer words than that."""
+        count = len(self.words) - size + 1
+        if count <= 0:
+            return np.empty(0, dtype=np.uint64)
+        grams = self.words[:count].copy()
+        for offset in range(1, size):
+            grams *= _GRAM_MULTIPLIER
+            grams += self.words[offset : offset + count]
+        return _mixed(grams)
+
+    def word_range(self, start: int, end: int) -> tuple[int, int]:
+        """Indices [first, last) of the words that lie wholly inside the code points [start, end)."""
+        first = int(np.searchsorted(self.starts, start, side="left"))
+        last = int(np.searchsorted(self.ends, end, side="right"))
+        return first, max(first, last)
+
+
+def _code_points(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    return np.where(points < len(_KINDS), points, 0)
+
+
+def _hashes(
+    points: NDArray[np.uint8] | NDArray[np.uint32], starts: NDArray[np.intp], ends: NDArray[np.intp]
+) -> U64:
+    powers, inverses = _power_tables(len(points) + 1)
+    sums = np.empty(len(points) + 1, dtype=np.uint64)
+    sums[0] = 0
+    np.cumsum(_FOLDED[points] * powers[: len(points)], out=sums[1:])
+    return _mixed((sums[ends] - sums[starts]) * inverses[starts])
+
+
+@dataclass(frozen=True)
+class IndexedText:
+    """A stored text with its name and, made on first use, its word index."""
+
+    sha256: str
+    text: str
+
+    @cached_property
+    def index(self) -> WordIndex:
+        """The word index of this text."""
+        return WordIndex.build(self.text)
