@@ -39,7 +39,7 @@ def _character_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     folded = np.arange(size, dtype=np.uint32)
     for point in range(size):
         character = chr(point)
-        if point > 0x7F and not unicodedata.category(character)[0] in "LNM":
+        if point > 0x7F and unicodedata.category(character)[0] not in "LNM":
             continue
         if character.isalnum() or unicodedata.category(character)[0] == "M":
             kinds[point] = _WORD
