@@ -84,9 +84,7 @@ class Strong(Section):
 class Sampling(Section):
     """What the checker reads. Seed `verification-receipt`: `all`, `strong-markers`, or a share of the rest."""
 
-    sample: Literal["all", "strong-markers"] | float = Field(
-        "all", description="all, strong-markers or 0..1."
-    )
+    sample: Literal["all", "strong-markers"] | float = Field("all", description="all, strong-markers or 0..1.")
     seed: int = 20
     rest_share: float = Field(0.2, ge=0, le=1, description="Share of the rest under strong-markers.")
     batch_size: int = Field(25, ge=1, le=25)
@@ -111,18 +109,14 @@ class Checker(Section):
     """Who grades the pairs that triage did not pass."""
 
     kind: Literal["none", "replay", "embedded", "openai", "embedded+openai"] = "embedded"
-    replay_path: Path | None = Field(
-        None, description="Recorded answers, JSONL; None: the corpus's answers.jsonl."
-    )
+    replay_path: Path | None = Field(None, description="Recorded answers, JSONL; None: the corpus's answers.jsonl.")
     openai: OpenAI = OpenAI()
 
 
 class Quotes(Section):
     """Quoted spans and how they are compared."""
 
-    min_words: int = Field(
-        6, ge=1, description="Shortest quotation that is checked (seed verification-receipt)."
-    )
+    min_words: int = Field(6, ge=1, description="Shortest quotation that is checked (seed verification-receipt).")
 
 
 class Independence(Section):

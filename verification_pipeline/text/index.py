@@ -142,9 +142,7 @@ def _code_points(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
     return np.where(points < len(_KINDS), points, 0)
 
 
-def _hashes(
-    points: NDArray[np.uint8] | NDArray[np.uint32], starts: NDArray[np.intp], ends: NDArray[np.intp]
-) -> U64:
+def _hashes(points: NDArray[np.uint8] | NDArray[np.uint32], starts: NDArray[np.intp], ends: NDArray[np.intp]) -> U64:
     powers, inverses = _power_tables(len(points) + 1)
     sums = np.empty(len(points) + 1, dtype=np.uint64)
     sums[0] = 0
