@@ -445,6 +445,20 @@ _ALL = (
         ),
     ),
     Table(
+        "findings_in_text",
+        "finding that needs only the document's text (and its sources' texts)",
+        "document",
+        ("document_key", "kind", "start", "end"),
+        (
+            _DOCUMENT_KEY,
+            _c("kind", TEXT, "scaffold-leak or code-unattributed."),
+            _c("start", INTEGER, "First code point of the finding in the document."),
+            _c("end", INTEGER, "Code point after it."),
+            _c("text", TEXT, "The words themselves: exactly document[start:end]."),
+            _n("detail", TEXT, "What it is, in words."),
+        ),
+    ),
+    Table(
         "receipts",
         "(document, digest)",
         "document",
@@ -457,6 +471,7 @@ _ALL = (
             _c("created_at", MOMENT, "When."),
             _c("passed", FLAG, "Whether the document cleared the gate."),
             _c("state", TEXT, "passed, failed or not-verified."),
+            _c("current", FLAG, "Whether this is the document's receipt after the last run that held it."),
             _c("receipt", TEXT, "The whole receipt, canonical JSON."),
         ),
     ),
