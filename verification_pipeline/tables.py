@@ -105,6 +105,7 @@ _ALL = (
             _n("text_sha256", TEXT, "Stored text; null when there is none."),
             _c("n_chars", INTEGER, "Length of that text in code points."),
             _c("file", TEXT, "Input file, relative to the corpus."),
+            _n("line", INTEGER, "Line or row of that file, from 1."),
         ),
     ),
     Table(
@@ -134,6 +135,7 @@ _ALL = (
             _n("text_sha256", TEXT, "Stored text; null when there is none."),
             _c("n_chars", INTEGER, "Length of that text in code points."),
             _c("file", TEXT, "Input file, relative to the corpus."),
+            _n("line", INTEGER, "Line or row of that file, from 1."),
         ),
     ),
     Table(
@@ -156,6 +158,19 @@ _ALL = (
             _c("key", TEXT, "Document (or archive-wide) key."),
             _c("component", TEXT, "document, sources, engine, checker, configuration, register or policy."),
             _c("hash", TEXT, "Hash of that component when the stage last ran on the key."),
+        ),
+    ),
+    Table(
+        "inputs",
+        "input file",
+        "archive",
+        ("corpus", "file"),
+        (
+            _c("corpus", TEXT, "Corpus the file belongs to."),
+            _c("file", TEXT, "Input file, relative to the corpus."),
+            _c("size", INTEGER, "Size in bytes when it was last read."),
+            _c("modified_ns", INTEGER, "Modification time when it was last read, nanoseconds since 1970."),
+            _c("reader", TEXT, "Hash of the reader's code and settings when it was last read."),
         ),
     ),
     Table(

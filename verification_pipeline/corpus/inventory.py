@@ -1,0 +1,417 @@
+"""Input files into the tables documents, sources, texts, problems and inputs. Reads each changed file once.
+
+A single pass over the changed files scatters their raw entries by shard into staging files; workers then parse
+each shard's entries. Files whose size, time and reader are as before are not opened, their rows are kept. The
+table `inputs` is written last: a killed inventory is simply taken again.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from verification_pipeline import keys, tables
+from verification_pipeline.config import Settings
+from verification_pipeline.corpus import bodies
+from verification_pipeline.corpus.archive import Archive, InputFile
+from verification_pipeline.corpus.entries import Parsed, Problem, RawEntry, file_id, id_of, parse, row_of
+from verification_pipeline.keys import hash_of
+from verification_pipeline.shards import Scope, Workers, engine
+from verification_pipeline.store import Store
+from verification_pipeline.text.addresses import canonical_url
+
+_STAGED = pa.schema(
+    [
+        ("corpus", pa.string()),
+        ("kind", pa.string()),
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("path", pa.string()),
+        ("payload", pa.large_binary()),
+    ]
+)
+_BUFFER_BYTES = 4_000_000
+_BUFFER_ENTRIES = 20_000
+_LANGUAGE_CHARS = 3_000
+_DUPLICATE = "duplicate id"
+_ORPHAN = "its document"
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryReport:
+    """What an inventory found: input files by fate, and the problems of the corpora in scope."""
+
+    files: int
+    read: int
+    removed: int
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentRow:
+    document_key: str
+    corpus: str
+    document_id: str
+    title: str | None
+    date: date | None
+    url: str | None
+    language: str | None
+    status: str
+    reason: str | None
+    text_sha256: str | None
+    n_chars: int
+    file: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceRow:
+    source_key: str
+    corpus: str
+    document_key: str | None
+    document_id: str | None
+    source_id: str
+    n: int | None
+    url: str | None
+    canonical_url: str | None
+    title: str | None
+    aliases: tuple[str, ...] | None
+    doi: str | None
+    pmid: str | None
+    publisher: str | None
+    comment: str | None
+    published_at: str | None
+    fetched_at: str | None
+    status: str
+    reason: str | None
+    text_sha256: str | None
+    n_chars: int
+    file: str
+    line: int | None
+
+
+def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool: Workers) -> InventoryReport:
+    """Bring documents, sources, texts and problems of the named archives up to date with the disk."""
+    stored = store.read("inputs")
+    problems = store.read("problems")
+    names = [archive.name for archive in archives]
+    changed: list[tuple[Archive, InputFile]] = []
+    current: list[tuple[str, str, int, int, str]] = []
+    for archive in archives:
+        reader = hash_of(
+            engine("corpus", "text/addresses"), scope.settings[archive.name].fingerprint("limits", "corpus")
+        )
+        known = {row[1]: row[2:] for row in stored.filter(pl.col("corpus") == archive.name).iter_rows()}
+        files = list(archive.files())
+        moved = [file for file in files if known.get(file.relative) != (file.size, file.modified_ns, reader)]
+        if moved and _has_duplicates(problems, archive.name):
+            moved = files  # which of two entries wins must not depend on the night they arrived
+        changed += [(archive, file) for file in moved]
+        current += [(archive.name, file.relative, file.size, file.modified_ns, reader) for file in files]
+    others = stored.filter(~pl.col("corpus").is_in(names))
+    fresh = pl.DataFrame(current, schema=tables.TABLES["inputs"].schema, orient="row")
+    removed = stored.filter(pl.col("corpus").is_in(names)).join(fresh, on=["corpus", "file"], how="anti").height
+    in_scope = problems.filter(pl.col("corpus").is_in(names))
+    if not changed and not removed:
+        return InventoryReport(len(current), 0, 0, in_scope.height)
+
+    reread = {(archive.name, file.relative) for archive, file in changed}
+    kept = frozenset((row[0], row[1]) for row in current if (row[0], row[1]) not in reread)
+    staging = store.root / "staging"
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir()
+    found = _scatter(changed, scope, store.shards, staging)
+    shards = range(store.shards)
+    jobs = ([store] * len(shards), [scope] * len(shards), [frozenset(names)] * len(shards), [kept] * len(shards))
+    for shard_problems in pool.map(_settle, *jobs, shards):
+        found += shard_problems
+    shutil.rmtree(staging)
+    keep = [
+        corpus not in names or ((corpus, file) in kept and not reason.startswith(_ORPHAN))
+        for corpus, file, reason in problems.select("corpus", "file", "reason").iter_rows()
+    ]
+    table = pl.concat([problems.filter(pl.Series(keep, dtype=pl.Boolean)), tables.frame("problems", found)])
+    store.write("problems", table.unique())
+    store.write("inputs", pl.concat([others, fresh]))
+    count = table.filter(pl.col("corpus").is_in(names)).height
+    return InventoryReport(len(current), len(changed), removed, count)
+
+
+def _has_duplicates(problems: pl.DataFrame, corpus: str) -> bool:
+    mine = problems.filter((pl.col("corpus") == corpus) & pl.col("reason").str.starts_with(_DUPLICATE))
+    return mine.height > 0
+
+
+# ---- scatter: one pass over the changed files, entries to staging files by shard
+
+
+def _scatter(changed: Iterable[tuple[Archive, InputFile]], scope: Scope, shards: int, staging: Path) -> list[Problem]:
+    problems: list[Problem] = []
+    buffers = [_StagingFile(staging / f"{shard:04d}.parquet") for shard in range(shards)]
+    for archive, file in changed:
+        for entry in _raw_entries(archive, file, scope.settings[archive.name].limits.file_bytes, problems):
+            buffers[keys.shard_of(_owner(entry), shards)].add(entry)
+    for buffer in buffers:
+        buffer.close()
+    return problems
+
+
+def _raw_entries(archive: Archive, file: InputFile, limit: int, problems: list[Problem]) -> Iterator[RawEntry]:
+    corpus, relative, path = archive.name, file.relative, str(file.path)
+    if file.kind not in ("source-rows", "bundle-rows"):
+        yield RawEntry(corpus, file.kind, relative, None, path, None)
+        return
+    try:
+        lines = _parquet_rows(file.path) if file.path.suffix == ".parquet" else _lines(file.path, limit)
+        for number, payload in lines:
+            if payload is None:
+                reason = f"line over the limit of {limit} bytes; it was left out"
+                problems.append(Problem(corpus, relative, number, None, "file", reason))
+            elif payload.strip():
+                yield RawEntry(corpus, file.kind, relative, number, path, payload)
+    except (OSError, pa.ArrowException) as error:
+        problems.append(Problem(corpus, relative, None, None, "file", f"cannot be read: {error}"))
+
+
+def _lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    """Lines by LF only (U+2028 is no line end), None for one that is longer than `limit` bytes."""
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(limit + 1):
+            number += 1
+            if len(line) <= limit or line.endswith(b"\n"):
+                yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = file.readline(io.DEFAULT_BUFFER_SIZE)
+            yield number, None
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=256):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, orjson.dumps(row, default=str)
+
+
+def _owner(entry: RawEntry) -> str:
+    """Key that decides the shard: the document's, or a shared source's own. Unreadable rows go to shard of ''."""
+    if entry.kind == "document-file":
+        folder = "research/notes" if entry.file.startswith("research/notes/") else "documents"
+        return keys.document_key(entry.corpus, bodies.tidy(file_id(entry.file, folder)))
+    if entry.payload is None:
+        return _source_file_owner(entry)
+    row = row_of(entry.payload) or {}
+    if entry.kind == "bundle-rows":
+        return keys.document_key(entry.corpus, id_of(row, "id") or "")
+    return _source_owner(entry.corpus, id_of(row, "document_id"), id_of(row, "id") or "")
+
+
+def _source_file_owner(entry: RawEntry) -> str:
+    fields: Mapping[str, Any] = {}
+    if not entry.path.endswith(".pdf"):
+        try:
+            with Path(entry.path).open("rb") as file:
+                text, _ = bodies.decode(file.read(1 << 18).rpartition(b"\n")[0])
+            fields, _, _ = bodies.front_matter(text)
+        except (OSError, bodies.UnreadableBody):
+            fields = {}
+    note = entry.kind == "note-file"
+    default = bodies.tidy(file_id(entry.file, "research/notes" if note else "sources"))
+    source_id = (id_of(fields, "id") if note else None) or default
+    return _source_owner(entry.corpus, id_of(fields, "document_id"), source_id)
+
+
+def _source_owner(corpus: str, document_id: str | None, source_id: str) -> str:
+    if document_id is not None:
+        return keys.document_key(corpus, document_id)
+    return keys.source_key(corpus, None, source_id)
+
+
+class _StagingFile:
+    """Raw entries of one shard, buffered to row groups of a few megabytes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: pq.ParquetWriter | None = None
+        self._entries: list[RawEntry] = []
+        self._bytes = 0
+
+    def add(self, entry: RawEntry) -> None:
+        self._entries.append(entry)
+        self._bytes += len(entry.payload or b"")
+        if self._bytes > _BUFFER_BYTES or len(self._entries) > _BUFFER_ENTRIES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._path, _STAGED, compression="lz4", use_dictionary=False)
+        columns = [[getattr(entry, name) for entry in self._entries] for name in _STAGED.names]
+        self._writer.write_table(pa.table(columns, schema=_STAGED))
+        self._entries, self._bytes = [], 0
+
+    def close(self) -> None:
+        if self._entries:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _staged(path: Path) -> Iterator[RawEntry]:
+    if not path.exists():
+        return
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=512):
+            for row in zip(*(batch.column(name).to_pylist() for name in _STAGED.names), strict=True):
+                yield RawEntry(*row)
+
+
+# ---- settle: parse one shard's entries and write its tables
+
+
+def _settle(
+    store: Store, scope: Scope, names: frozenset[str], kept: frozenset[tuple[str, str]], shard: int
+) -> list[Problem]:
+    documents: list[_DocumentRow] = []
+    sources: list[_SourceRow] = []
+    problems: list[Problem] = []
+    entries = _staged(store.root / "staging" / f"{shard:04d}.parquet")
+    store.append_texts(shard, _texts_of(entries, scope.settings, documents, sources, problems))
+    old_documents = _kept(store.read("documents", shard), names, kept)
+    old_sources = _kept(store.read("sources", shard), names, kept)
+    all_documents = pl.concat([old_documents, tables.frame("documents", documents)])
+    all_sources = pl.concat([old_sources, tables.frame("sources", sources)])
+    settled_documents = _first_of(all_documents, "document", problems)
+    settled_sources = _first_of(all_sources, "source", problems)
+    problems += _orphans(settled_sources, settled_documents, names)
+    store.write("documents", settled_documents, shard)
+    store.write("sources", settled_sources, shard)
+    return problems
+
+
+def _kept(table: pl.DataFrame, names: frozenset[str], kept: frozenset[tuple[str, str]]) -> pl.DataFrame:
+    stays = [
+        corpus not in names or (corpus, file) in kept for corpus, file in table.select("corpus", "file").iter_rows()
+    ]
+    return table.filter(pl.Series(stays, dtype=pl.Boolean))
+
+
+def _first_of(table: pl.DataFrame, what: str, problems: list[Problem]) -> pl.DataFrame:
+    """One row a key: the first by file and line; the others become problems."""
+    ordered = table.sort("corpus", "file", "line", maintain_order=True)
+    repeated = ordered.filter(~pl.col(f"{what}_key").is_first_distinct())
+    for row in repeated.iter_rows(named=True):
+        reason = f"{_DUPLICATE}: an earlier entry of the corpus has it; this one was left out"
+        problems.append(Problem(row["corpus"], row["file"], row["line"], row[f"{what}_id"], what, reason))
+    return ordered.unique(f"{what}_key", keep="first", maintain_order=True)
+
+
+def _orphans(sources: pl.DataFrame, documents: pl.DataFrame, names: frozenset[str]) -> list[Problem]:
+    orphans = sources.filter(pl.col("document_key").is_not_null() & pl.col("corpus").is_in(list(names))).join(
+        documents, on="document_key", how="anti"
+    )
+    return [
+        Problem(
+            row["corpus"],
+            row["file"],
+            row["line"],
+            row["source_id"],
+            "source",
+            f"{_ORPHAN} {row['document_id']!r} is not in the corpus; no document rests on it",
+        )
+        for row in orphans.iter_rows(named=True)
+    ]
+
+
+def _texts_of(
+    entries: Iterable[RawEntry],
+    settings: Mapping[str, Settings],
+    documents: list[_DocumentRow],
+    sources: list[_SourceRow],
+    problems: list[Problem],
+) -> Iterator[tuple[str, str]]:
+    """Parse entries, collecting their rows; yields the texts, so that they are stored as they stream by."""
+    for raw in entries:
+        parsed = parse(raw, settings[raw.corpus])
+        problems += parsed.problems
+        yield from _document_texts(raw, parsed, documents)
+        yield from _source_texts(raw, parsed, sources)
+
+
+def _document_texts(raw: RawEntry, parsed: Parsed, rows: list[_DocumentRow]) -> Iterator[tuple[str, str]]:
+    for entry in parsed.documents:
+        sha = None if entry.text is None else keys.text_sha256(entry.text)
+        rows.append(
+            _DocumentRow(
+                document_key=keys.document_key(raw.corpus, entry.document_id),
+                corpus=raw.corpus,
+                document_id=entry.document_id,
+                title=entry.title,
+                date=entry.date,
+                url=entry.url,
+                language=_language(entry.text) if entry.status == "ok" and entry.text else None,
+                status=entry.status,
+                reason=entry.reason,
+                text_sha256=sha,
+                n_chars=len(entry.text or ""),
+                file=raw.file,
+                line=raw.line,
+            )
+        )
+        if sha is not None and entry.text is not None:
+            yield sha, entry.text
+
+
+def _source_texts(raw: RawEntry, parsed: Parsed, rows: list[_SourceRow]) -> Iterator[tuple[str, str]]:
+    for entry in parsed.sources:
+        sha = None if entry.text is None else keys.text_sha256(entry.text)
+        owner = entry.document_id
+        rows.append(
+            _SourceRow(
+                source_key=keys.source_key(raw.corpus, owner, entry.source_id),
+                corpus=raw.corpus,
+                document_key=None if owner is None else keys.document_key(raw.corpus, owner),
+                document_id=owner,
+                source_id=entry.source_id,
+                n=entry.n,
+                url=entry.url,
+                canonical_url=None if entry.url is None else canonical_url(entry.url),
+                title=entry.title,
+                aliases=entry.aliases or None,
+                doi=entry.doi,
+                pmid=entry.pmid,
+                publisher=entry.publisher,
+                comment=entry.comment,
+                published_at=entry.published_at,
+                fetched_at=entry.fetched_at,
+                status=entry.status,
+                reason=entry.reason,
+                text_sha256=sha,
+                n_chars=len(entry.text or ""),
+                file=raw.file,
+                line=raw.line,
+            )
+        )
+        if sha is not None and entry.text is not None:
+            yield sha, entry.text
+
+
+def _language(text: str) -> str | None:
+    """ISO 639-1 code of a document's body, from its beginning."""
+    import py3langid
+
+    start = bodies.front_matter(text)[1]
+    code, _ = py3langid.classify(text[start : start + _LANGUAGE_CHARS])
+    return str(code)

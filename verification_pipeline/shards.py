@@ -1,0 +1,179 @@
+"""Runs a stage over the document shards: worker processes, fingerprints, and which rows are kept.
+
+A stage recomputes exactly the documents whose fingerprint moved and keeps the rows of all others. A shard's tables
+are written first and its fingerprints last, so a run killed between them repeats work but never doubles a row.
+What a stage does with one document is the stage's own business (`stages`); nothing here reads a text.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from verification_pipeline.config import Settings
+from verification_pipeline.keys import hash_of
+from verification_pipeline.store import Store
+from verification_pipeline.tables import TABLES
+
+Components = Mapping[str, str]
+"""Component → hash, in the order in which a change is attributed."""
+
+CAUSES = ("document", "source", "engine", "checker", "configuration", "register", "policy")
+"""Order in which the cause of a change is looked for (architecture, Stages: Fingerprint)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run works on: corpora by name with their settings, and optionally single document ids."""
+
+    settings: Mapping[str, Settings]
+    documents: frozenset[str] = frozenset()
+    recheck: bool = False
+
+    def holds(self, corpus: str, document_id: str) -> bool:
+        """Whether a document is to be worked on."""
+        return corpus in self.settings and (not self.documents or document_id in self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One document that a stage may have to recompute, with its current components."""
+
+    document_key: str
+    components: Components
+    unfinished: bool = False
+    """Rows of the last run are open (pending, budget, provider error …) and are taken up again."""
+
+
+class Stage(Protocol):
+    """A stage as this module needs it; `stages` holds the instances."""
+
+    name: str
+    tables: tuple[str, ...]
+
+    def survey(self, store: Store, scope: Scope, shard: int) -> list[Work]:
+        """Every document of the shard in scope, in a fixed order."""
+
+    def compute(self, store: Store, scope: Scope, shard: int, keys: list[str]) -> dict[str, pl.DataFrame]:
+        """Rows of all the stage's tables for these documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReport:
+    """What a stage did in one shard (or, added up, in all)."""
+
+    recomputed: int = 0
+    kept: int = 0
+    removed: int = 0
+    rows: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, other: ShardReport) -> ShardReport:
+        return ShardReport(
+            self.recomputed + other.recomputed,
+            self.kept + other.kept,
+            self.removed + other.removed,
+            self.rows + other.rows,
+        )
+
+
+class Workers:
+    """Worker processes shared by the stages of one run. `map` keeps the order of its jobs."""
+
+    def __init__(self, pool: ProcessPoolExecutor | None) -> None:
+        self._pool = pool
+
+    def map(self, function: Callable[..., Any], *jobs: Collection[Any]) -> Iterator[Any]:
+        """Call a module-level function with each job, in worker processes when there are any."""
+        return self._pool.map(function, *jobs) if self._pool else map(function, *jobs)
+
+
+@contextmanager
+def workers(count: int) -> Iterator[Workers]:
+    """`count` worker processes; with one, everything runs in this process. Never forked: threads may be running."""
+    if count <= 1:
+        yield Workers(None)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        yield Workers(pool)
+
+
+def run_stage(stage: Stage, store: Store, scope: Scope, pool: Workers) -> ShardReport:
+    """Bring a stage's tables up to date in every shard."""
+    shards = range(store.shards)
+    reports = pool.map(_update_shard, [stage] * len(shards), [store] * len(shards), [scope] * len(shards), shards)
+    return sum(reports, ShardReport())
+
+
+def _update_shard(stage: Stage, store: Store, scope: Scope, shard: int) -> ShardReport:
+    survey = stage.survey(store, scope, shard)
+    present = set(store.read("documents", shard, columns=["document_key"])["document_key"])
+    stored = read_fingerprints(store, stage.name, shard)
+    stale = [
+        w.document_key
+        for w in survey
+        if w.unfinished or scope.recheck or dict(w.components) != stored.get(w.document_key)
+    ]
+    removed = [key for key in stored if key not in present]
+    if not stale and not removed:
+        return ShardReport(0, len(stored), 0, Counter(_row_counts(stage, store, shard)))
+    fresh = stage.compute(store, scope, shard, stale) if stale else {}
+    replaced = pl.Series([*stale, *removed], dtype=pl.String)
+    rows: Counter[str] = Counter()
+    for name in stage.tables:
+        kept = store.read(name, shard).filter(~pl.col("document_key").is_in(replaced.implode()))
+        table = pl.concat([kept, fresh[name]]) if stale else kept
+        store.write(name, table, shard)
+        rows[name] = table.height
+    fingerprints = {key: value for key, value in stored.items() if key in present}
+    fingerprints.update({w.document_key: dict(w.components) for w in survey})
+    _write_fingerprints(store, stage.name, shard, fingerprints)
+    return ShardReport(len(stale), len(fingerprints) - len(stale), len(removed), rows)
+
+
+def read_fingerprints(store: Store, stage: str, shard: int) -> dict[str, dict[str, str]]:
+    """Stored components of every document of a shard in a stage."""
+    found: dict[str, dict[str, str]] = {}
+    for key, component, value in store.read(
+        "fingerprints", shard, stage=stage, columns=["key", "component", "hash"]
+    ).iter_rows():
+        found.setdefault(key, {})[component] = value
+    return found
+
+
+def _write_fingerprints(store: Store, stage: str, shard: int, found: Mapping[str, Components]) -> None:
+    rows = [(stage, key, component, value) for key, parts in found.items() for component, value in parts.items()]
+    frame = pl.DataFrame(rows, schema=TABLES["fingerprints"].schema, orient="row")
+    store.write("fingerprints", frame, shard, stage=stage)
+
+
+def _row_counts(stage: Stage, store: Store, shard: int) -> dict[str, int]:
+    return {
+        name: pl.scan_parquet(path).select(pl.len()).collect().item()
+        for name in stage.tables
+        if (path := store.path(name, shard)).exists()
+    }
+
+
+@cache
+def engine(*packages: str) -> str:
+    """Hash of the source code of modules and packages below this one: the engine component of a fingerprint.
+
+    It moves exactly when the code that makes a stage's rows moves, with no number to forget.
+    """
+    root = Path(__file__).parent
+    files = sorted(
+        path
+        for package in packages
+        for path in ([root / f"{package}.py"] if (root / f"{package}.py").exists() else (root / package).rglob("*.py"))
+    )
+    return hash_of(*(f"{path.relative_to(root).as_posix()}\n{path.read_text('utf-8')}" for path in files))

@@ -1,0 +1,257 @@
+"""Where tables live, and how they are written: atomically, checked against the registry, in one order.
+
+    OUT/store.json                        format version, number of shards, secret of the store
+    OUT/tables/<table>/<shard>.parquet    tables partitioned by document shard
+    OUT/tables/<table>.parquet            tables of the whole archive
+    OUT/tables/texts/<shard>/<part>.parquet   append-only parts
+    OUT/tables/fingerprints/<stage>/<shard>.parquet
+
+A file appears whole or not at all: it is written beside its place, flushed to the disk and renamed. Nothing here
+knows what a row means; which rows a stage keeps is decided in `shards`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from verification_pipeline.errors import StoreBusy, StoreError
+from verification_pipeline.keys import hash_of
+from verification_pipeline.tables import TABLES, check, empty, sort_keys
+
+FORMAT = 1
+DEFAULT_SHARDS = 16
+_TEXTS_PER_ROW_GROUP = 512
+_CACHED_ROW_GROUPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An opened store: its folder and its fixed number of document shards."""
+
+    root: Path
+    shards: int
+    secret: str
+
+    @classmethod
+    def open(cls, root: Path, *, create: bool = True, shards: int = DEFAULT_SHARDS) -> Store:
+        """Open the store in `root`, making it when `create`. StoreError: absent, unwritable or of another format."""
+        manifest = root / "store.json"
+        if not manifest.exists():
+            if not create:
+                raise StoreError(f"{root} holds no store (no store.json): name the folder given as --out to `run`")
+            try:
+                root.mkdir(parents=True, exist_ok=True)
+                (root / "tables").mkdir(exist_ok=True)
+                body = {"format": FORMAT, "shards": shards, "secret": secrets.token_hex(32)}
+                _write_bytes(manifest, json.dumps(body, indent=1).encode())
+            except OSError as error:
+                raise StoreError(f"the output folder {root} cannot be written: {error.strerror}") from error
+        try:
+            body = json.loads(manifest.read_text("utf-8"))
+            found, shards, secret = int(body["format"]), int(body["shards"]), str(body["secret"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{manifest} is damaged ({error}); restore it or start a new --out folder") from error
+        if found != FORMAT:
+            raise StoreError(f"{root} was written in store format {found}; this version reads format {FORMAT}")
+        return cls(root, shards, secret)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the store for one run. StoreBusy at once when another run does; a killed run frees it."""
+        path = self.root / ".lock"
+        lock = FileLock(path)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            holder = _read_or(self.root / ".holder", "unknown")
+            raise StoreBusy(f"another run holds {self.root} ({holder}); wait for it to end") from None
+        except OSError as error:
+            raise StoreError(f"the output folder {self.root} cannot be written: {error.strerror}") from error
+        try:
+            _write_bytes(self.root / ".holder", f"process {os.getpid()}".encode())
+            for leftover in self.root.glob("tables/**/.*.tmp"):
+                leftover.unlink(missing_ok=True)
+            yield
+        finally:
+            lock.release()
+
+    def path(self, name: str, shard: int | None = None, stage: str | None = None) -> Path:
+        """The file of a table, or of its shard."""
+        if TABLES[name].partitioning == "archive":
+            return self.root / "tables" / f"{name}.parquet"
+        assert shard is not None, f"{name} is partitioned by shard"
+        folder = self.root / "tables" / name
+        return (folder / stage if stage else folder) / f"{shard:04d}.parquet"
+
+    def read(
+        self,
+        name: str,
+        shard: int | None = None,
+        *,
+        stage: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        """A table (or one shard of it); empty when never written. StoreError names a file that is damaged."""
+        path = self.path(name, shard, stage)
+        if not path.exists():
+            return empty(name).select(columns or pl.all())
+        try:
+            return pl.read_parquet(path, columns=list(columns) if columns else None, memory_map=False)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise StoreError(f"table {name}, file {path}: cannot be read ({error}); remove it and run again") from error
+
+    def read_all(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Every shard of a partitioned table, in shard order."""
+        return pl.concat([self.read(name, shard, columns=columns) for shard in range(self.shards)])
+
+    def write(self, name: str, data: pl.DataFrame, shard: int | None = None, *, stage: str | None = None) -> None:
+        """Check, sort and write a table (or one shard). ContractError before anything is written."""
+        path = self.path(name, shard, stage)
+        check(name, data, str(path.relative_to(self.root)))
+        _write_frame(path, data.sort(sort_keys(name), nulls_last=True))
+
+    # ---- texts: append-only, fetched by hash
+
+    def text_hashes(self, shard: int) -> set[str]:
+        """Hashes of the texts a shard holds."""
+        return {
+            value
+            for part in self._text_parts(shard)
+            for value in pq.read_table(part, columns=["text_sha256"]).column(0).to_pylist()
+        }
+
+    def append_texts(self, shard: int, texts: Iterable[tuple[str, str]]) -> int:
+        """Store texts (hash, text) that the shard does not hold yet; returns how many were new. Streams."""
+        held = self.text_hashes(shard)
+        folder = self.root / "tables" / "texts" / f"{shard:04d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / ".part.tmp"
+        added = 0
+        name = ""
+        schema = pa.schema([("text_sha256", pa.string()), ("text", pa.large_string())])
+        writer = pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=1, use_dictionary=False)
+        with writer:
+            batch: list[tuple[str, str]] = []
+            for sha, text in texts:
+                if sha in held:
+                    continue
+                held.add(sha)
+                batch.append((sha, text))
+                added += 1
+                if len(batch) == _TEXTS_PER_ROW_GROUP:
+                    name = _flush_texts(writer, schema, batch, name)
+            if batch:
+                name = _flush_texts(writer, schema, batch, name)
+        if added:
+            _settle(temporary, folder / f"{name}.parquet")
+        else:
+            temporary.unlink()
+        return added
+
+    def _text_parts(self, shard: int) -> list[Path]:
+        return sorted((self.root / "tables" / "texts" / f"{shard:04d}").glob("*.parquet"))
+
+    def texts(self, shard: int) -> Texts:
+        """Random access to the texts of one shard."""
+        return Texts(self._text_parts(shard))
+
+    def text(self, sha: str) -> str | None:
+        """One text by hash, from whichever shard; None when it is not stored."""
+        for shard in range(self.shards):
+            found = self.texts(shard).get(sha)
+            if found is not None:
+                return found
+        return None
+
+
+class Texts:
+    """Texts of one shard by hash. Row groups are read when first needed and a few are kept, so that a reader who
+    goes through documents in stored order reads each once and memory stays flat."""
+
+    def __init__(self, parts: Sequence[Path]) -> None:
+        self._files = [pq.ParquetFile(part, memory_map=False) for part in parts]
+        self._places: dict[str, tuple[int, int, int]] = {}
+        for number, file in enumerate(self._files):
+            for group in range(file.num_row_groups):
+                column = file.read_row_group(group, columns=["text_sha256"]).column(0)
+                for row, sha in enumerate(column.to_pylist()):
+                    self._places[sha] = (number, group, row)
+        self._groups: OrderedDict[tuple[int, int], pa.ChunkedArray] = OrderedDict()
+
+    def __contains__(self, sha: str) -> bool:
+        return sha in self._places
+
+    def place(self, sha: str) -> tuple[int, int, int]:
+        """Where a text lies (part, row group, row); texts that are absent sort last."""
+        return self._places.get(sha, (1 << 30, 0, 0))
+
+    def get(self, sha: str) -> str | None:
+        """The text, or None when this shard does not hold it."""
+        place = self._places.get(sha)
+        if place is None:
+            return None
+        number, group, row = place
+        column = self._groups.get((number, group))
+        if column is None:
+            column = self._files[number].read_row_group(group, columns=["text"]).column(0)
+            self._groups[number, group] = column
+            if len(self._groups) > _CACHED_ROW_GROUPS:
+                self._groups.popitem(last=False)
+        else:
+            self._groups.move_to_end((number, group))
+        return str(column[row].as_py())
+
+
+def _flush_texts(writer: pq.ParquetWriter, schema: pa.Schema, batch: list[tuple[str, str]], name: str) -> str:
+    shas = [sha for sha, _ in batch]
+    writer.write_table(pa.table([shas, [text for _, text in batch]], schema=schema))
+    batch.clear()
+    return hash_of(name, *shas)
+
+
+def _write_frame(path: Path, data: pl.DataFrame) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.tmp")
+    data.write_parquet(temporary, compression="zstd", compression_level=3, statistics=True)
+    _settle(temporary, path)
+
+
+def _write_bytes(path: Path, body: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_bytes(body)
+    _settle(temporary, path)
+
+
+def write_bytes(path: Path, body: bytes) -> None:
+    """Write a file whole or not at all, making its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write_bytes(path, body)
+
+
+def _settle(temporary: Path, path: Path) -> None:
+    """Flush a finished temporary file to the disk and give it its name."""
+    descriptor = os.open(temporary, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    temporary.replace(path)
+
+
+def _read_or(path: Path, default: str) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError:
+        return default
