@@ -90,6 +90,18 @@ class Sampling(Section):
     batch_size: int = Field(25, ge=1, le=25)
 
 
+class Lexical(Section):
+    """The plain lexical grader: shares of the claim's weighted words that must stand in one passage."""
+
+    supported_share: float = Field(0.8, ge=0, le=1, description="From this share on: supported.")
+    partial_share: float = Field(0.5, ge=0, le=1, description="From this share on: partially supported.")
+    negations: tuple[str, ...] = (
+        *("not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "fails", "failed"),
+        *("nicht", "kein", "keine", "nie", "ohne", "pas", "jamais", "sans", "nunca", "sin"),
+        *("不", "没", "無", "非"),
+    )
+
+
 class OpenAI(Section):
     """An OpenAI-compatible server."""
 
@@ -110,6 +122,7 @@ class Checker(Section):
 
     kind: Literal["none", "replay", "embedded", "openai", "embedded+openai"] = "embedded"
     replay_path: Path | None = Field(None, description="Recorded answers, JSONL; None: the corpus's answers.jsonl.")
+    lexical: Lexical = Lexical()
     openai: OpenAI = OpenAI()
 
 

@@ -135,7 +135,8 @@ def _update_shard(stage: Stage, store: Store, scope: Scope, shard: int) -> Shard
         store.write(name, table, shard)
         rows[name] = table.height
     fingerprints = {key: value for key, value in stored.items() if key in present}
-    fingerprints.update({w.document_key: dict(w.components) for w in survey})
+    settled = stage.survey(store, scope, shard)  # again: components may build on the tables just written
+    fingerprints.update({w.document_key: dict(w.components) for w in settled})
     _write_fingerprints(store, stage.name, shard, fingerprints)
     return ShardReport(len(stale), len(fingerprints) - len(stale), len(removed), rows)
 

@@ -134,6 +134,7 @@ _ALL = (
             _n("reason", TEXT, "Why the status is not ok."),
             _n("text_sha256", TEXT, "Stored text; null when there is none."),
             _c("n_chars", INTEGER, "Length of that text in code points."),
+            _c("metadata_hash", TEXT, "Hash of everything but the text: what binding depends on."),
             _c("file", TEXT, "Input file, relative to the corpus."),
             _n("line", INTEGER, "Line or row of that file, from 1."),
         ),

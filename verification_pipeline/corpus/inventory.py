@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,7 @@ class _SourceRow:
     reason: str | None
     text_sha256: str | None
     n_chars: int
+    metadata_hash: str
     file: str
     line: int | None
 
@@ -400,6 +401,7 @@ def _source_texts(raw: RawEntry, parsed: Parsed, rows: list[_SourceRow]) -> Iter
                 reason=entry.reason,
                 text_sha256=sha,
                 n_chars=len(entry.text or ""),
+                metadata_hash=hash_of(repr(replace(entry, text=None))),
                 file=raw.file,
                 line=raw.line,
             )

@@ -1,0 +1,127 @@
+"""The grading of selected pairs by the configured checker, into `verdicts`; unread pairs get their reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from verification_pipeline import tables
+from verification_pipeline.checkers.grading import VerdictRow, graded, unread
+from verification_pipeline.checkers.lexical import LexicalChecker
+from verification_pipeline.checkers.none import NoChecker
+from verification_pipeline.checkers.openai_api import OpenAIChecker
+from verification_pipeline.checkers.protocol import OPEN_REASONS, Checker, Item
+from verification_pipeline.checkers.replay import ReplayChecker
+from verification_pipeline.checkers.retrieval import WordRetriever
+from verification_pipeline.config import Settings
+from verification_pipeline.errors import CheckerError
+from verification_pipeline.keys import hash_of
+from verification_pipeline.shards import Scope, Work, engine
+from verification_pipeline.stages import loading
+from verification_pipeline.store import Store
+
+_ITEMS_AT_ONCE = 2_000
+
+
+def checker_of(settings: Settings, store: Store) -> Checker:
+    """The checker that settings name. CheckerError when it cannot work."""
+    rules = settings.checker
+    if rules.kind == "none":
+        return NoChecker()
+    if rules.kind == "replay":
+        if rules.replay_path is None:
+            raise CheckerError("the replay checker needs recorded answers: set checker.replay_path")
+        return ReplayChecker.read(Path(rules.replay_path))
+    if rules.kind == "embedded":
+        return LexicalChecker(rules.lexical)
+    return OpenAIChecker(rules.openai, store.secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """The stage, as `shards.run_stage` runs it."""
+
+    name: str = "grading"
+    tables: tuple[str, ...] = ("verdicts",)
+
+    def survey(self, store: Store, scope: Scope, shard: int) -> list[Work]:
+        """Components: the selection's own, and the checker's identity. Open rows are taken up again."""
+        checkers = {corpus: checker_of(settings, store).identity for corpus, settings in scope.settings.items()}
+        sampling = {corpus: settings.fingerprint("sampling") for corpus, settings in scope.settings.items()}
+        corpora = loading.corpora_of(store, shard)
+        code = engine("checkers/grading", "checkers/retrieval", "stages/grading", "sampling")
+        unfinished = set(
+            store.read("verdicts", shard, columns=["document_key", "not_checked_reason"]).filter(
+                pl.col("not_checked_reason").is_in(list(OPEN_REASONS))
+            )["document_key"]
+        )
+        return [
+            Work(
+                work.document_key,
+                {
+                    **work.components,
+                    "engine": hash_of(work.components["engine"], code),
+                    "configuration": hash_of(work.components["configuration"], sampling[corpora[work.document_key]]),
+                    "checker": checkers[corpora[work.document_key]],
+                },
+                unfinished=work.document_key in unfinished,
+            )
+            for work in loading.read_works(store, scope, shard)
+        ]
+
+    def compute(self, store: Store, scope: Scope, shard: int, keys: list[str]) -> dict[str, pl.DataFrame]:
+        """Grade the selected pairs of the named documents."""
+        checkers = {corpus: checker_of(settings, store) for corpus, settings in scope.settings.items()}
+        corpora = loading.corpora_of(store, shard)
+        rows = list(_unread(store, shard, keys))
+        for chunk in _chunks(_items(store, shard, keys)):
+            for corpus in sorted({corpora[item.document.document_key] for item in chunk}):
+                checker = checkers[corpus]
+                items = [item for item in chunk if item.document.corpus == corpus]
+                outcomes = checker.check(items, WordRetriever())
+                rows += [graded(*both, checker.name) for both in zip(items, outcomes, strict=True)]
+        return {"verdicts": tables.frame("verdicts", rows)}
+
+
+def _unread(store: Store, shard: int, keys: list[str]) -> Iterator[VerdictRow]:
+    """Rows of the pairs that no checker is given: uncheckable ones, and those outside the sample."""
+    outcomes = store.read("triage", shard, columns=["pair_id", "outcome"])
+    selected = store.read("batches", shard, columns=["pair_id", "selected"])
+    pairs = loading.of_documents(store.read("pairs", shard), keys).join(outcomes, on="pair_id")
+    for pair in loading.pairs_of(pairs.filter(pl.col("outcome") == "uncheckable").drop("outcome")):
+        yield unread(pair, pair.reason or "no-text")
+    skipped = pairs.drop("outcome").join(selected.filter(~pl.col("selected")), on="pair_id", how="semi")
+    for pair in loading.pairs_of(skipped):
+        yield unread(pair, "not-selected")
+
+
+def _items(store: Store, shard: int, keys: list[str]) -> Iterator[Item]:
+    """Selected pairs with their document and evidence, document by document."""
+    selected = store.read("batches", shard, columns=["pair_id", "selected"]).filter(pl.col("selected"))
+    pairs = loading.grouped(
+        loading.of_documents(store.read("pairs", shard), keys)
+        .join(selected, on="pair_id", how="semi")
+        .sort("document_key", "pair_index")
+    )
+    reader = loading.TextReader(store)
+    sources = loading.own_sources(store, shard, keys)
+    for owned in loading.documents_with_sources(store, shard, sorted(pairs), reader):
+        key = owned.document.document_key
+        evidence = loading.evidence_of(sources.get(key, ()), reader)
+        for pair in loading.pairs_of(pairs[key]):
+            yield Item(pair, owned.document, evidence[pair.source_key or ""], evidence)
+
+
+def _chunks(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """Items in lists of bounded length that never cut a document in two."""
+    chunk: list[Item] = []
+    for item in items:
+        if len(chunk) >= _ITEMS_AT_ONCE and chunk[-1].document is not item.document:
+            yield chunk
+            chunk = []
+        chunk.append(item)
+    if chunk:
+        yield chunk
