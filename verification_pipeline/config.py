@@ -53,6 +53,7 @@ class Corpus(Section):
     challenge_max_words: int = Field(
         120, gt=0, description="A page with a challenge phrase and at most so many words is one."
     )
+    challenge_within_chars: int = Field(200, gt=0, description="The phrase stands within so many code points.")
     empty_words: tuple[str, ...] = ("nan", "none", "null", "n/a", "undefined", "[deleted]", "[removed]")
 
 
@@ -145,7 +146,30 @@ class Registers(Section):
 class Policy(Section):
     """What the ship gate lets through."""
 
-    allow_unsupported: bool = False
+    allow_unsupported: bool = Field(
+        False, description="Let unsupported and wrong-source pairs through the gate; dangling ones never."
+    )
+
+
+class TextChecks(Section):
+    """What a document's text alone shows: leaked scaffolding, copied code."""
+
+    code_min_lines: int = Field(5, ge=1, description="Shortest fenced block that is looked for in the sources.")
+    code_run_words: int = Field(8, ge=2, description="Words of a run when code is compared with a source.")
+    code_min_share: float = Field(0.8, gt=0, le=1, description="Share of a block's runs that make it the source's.")
+
+
+class Metrics(Section):
+    """Fleet figures."""
+
+    confidence: float = Field(0.95, gt=0, lt=1, description="Confidence of the intervals.")
+
+
+class DuckDBFile(Section):
+    """Resources while the DuckDB file is built."""
+
+    memory_limit: str = "1GB"
+    threads: int = Field(2, ge=1)
 
 
 class Settings(Section):
@@ -162,6 +186,9 @@ class Settings(Section):
     independence: Independence = Independence()
     registers: Registers = Registers()
     policy: Policy = Policy()
+    text_checks: TextChecks = TextChecks()
+    metrics: Metrics = Metrics()
+    duckdb_file: DuckDBFile = DuckDBFile()
 
     def fingerprint(self, *sections: str) -> str:
         """Hash of the named sections (of all, without names): the configuration component of a fingerprint."""

@@ -1,0 +1,15 @@
+-- says: The receipt of each document as of the last run, with the document's own words for itself.
+-- grain: document
+-- key: document_key
+-- asks: everyone; the start of most questions
+SELECT
+    d.corpus,
+    d.document_id,
+    d.title,
+    d.date,
+    d.status,
+    d.reason,
+    r.*
+FROM receipts AS r
+JOIN documents AS d USING (document_key)
+WHERE r.current
