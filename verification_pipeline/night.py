@@ -6,24 +6,20 @@ Options, corpora and configuration come in as they were given and are checked he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from verification_pipeline import config
+from verification_pipeline import config, shipped
 from verification_pipeline.config import Settings
 from verification_pipeline.corpus.archive import Archive, open_archive
 from verification_pipeline.errors import UsageError
 from verification_pipeline.keys import hash_of
-from verification_pipeline.queries import shipped
-from verification_pipeline.shards import Scope, Workers, workers
+from verification_pipeline.shards import Progress, Scope, Workers, workers
 from verification_pipeline.store import Store
-
-Progress = Callable[[str, int, int], None]
-"""Called with stage, shards done and shards in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class Night:
 
 def sample() -> Path:
     """The corpus that ships with the package."""
-    return shipped("data") / "sample"
+    return shipped.folder("data") / "sample"
 
 
 @contextmanager
@@ -101,7 +97,9 @@ def _settings_of(archive: Archive, base: Mapping[str, Any], overrides: Mapping[s
         else values
         for section, values in archive.settings.items()
     }
-    return config.load(base, own, overrides, where=f"configuration of corpus {archive.name!r}")
+    recorded = archive.resolve(Path("answers.jsonl"))
+    beside = {"checker": {"replay_path": str(recorded)}} if archive.format != "bundle" and recorded.is_file() else {}
+    return config.load(base, beside, own, overrides, where=f"configuration of corpus {archive.name!r}")
 
 
 _PATHS = {("checker", "replay_path"), ("registers", "retraction_watch")}

@@ -57,8 +57,13 @@ class Work:
 class Stage(Protocol):
     """A stage as this module needs it; `stages` holds the instances."""
 
-    name: str
-    tables: tuple[str, ...]
+    @property
+    def name(self) -> str:
+        """Name in fingerprints, progress and receipts."""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Tables the stage writes, each with a document_key."""
 
     def survey(self, store: Store, scope: Scope, shard: int) -> list[Work]:
         """Every document of the shard in scope, in a fixed order."""
@@ -107,11 +112,19 @@ def workers(count: int) -> Iterator[Workers]:
         yield Workers(pool)
 
 
-def run_stage(stage: Stage, store: Store, scope: Scope, pool: Workers) -> ShardReport:
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, its shards done, and its shards in all."""
+
+
+def run_stage(stage: Stage, store: Store, scope: Scope, pool: Workers, progress: Progress) -> ShardReport:
     """Bring a stage's tables up to date in every shard."""
     shards = range(store.shards)
+    total = ShardReport()
     reports = pool.map(_update_shard, [stage] * len(shards), [store] * len(shards), [scope] * len(shards), shards)
-    return sum(reports, ShardReport())
+    for done, report in enumerate(reports, 1):
+        total += report
+        progress(stage.name, done, store.shards)
+    return total
 
 
 def _update_shard(stage: Stage, store: Store, scope: Scope, shard: int) -> ShardReport:

@@ -112,6 +112,13 @@ class Store:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise StoreError(f"table {name}, file {path}: cannot be read ({error}); remove it and run again") from error
 
+    def files(self, name: str) -> list[Path]:
+        """The files a table has on disk, in shard order."""
+        if TABLES[name].partitioning == "archive":
+            path = self.path(name)
+            return [path] if path.exists() else []
+        return sorted((self.root / "tables" / name).glob("**/[!.]*.parquet"))
+
     def read_all(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Every shard of a partitioned table, in shard order."""
         return pl.concat([self.read(name, shard, columns=columns) for shard in range(self.shards)])

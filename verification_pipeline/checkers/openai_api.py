@@ -17,13 +17,12 @@ from openai import APIError, AsyncOpenAI
 from pydantic import BaseModel, ValidationError
 
 from verification_pipeline.checkers import prompts
+from verification_pipeline.checkers.evidence import locate
 from verification_pipeline.checkers.protocol import Item, Judgement, NotChecked, Outcome, Passage, Retriever, Verdict
 from verification_pipeline.config import OpenAI
 from verification_pipeline.errors import CheckerError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.records import Evidence
-from verification_pipeline.tables import Span
-from verification_pipeline.text.normalise import find_verbatim
 
 _BATCH = 25
 _OTHERS = 2
@@ -159,14 +158,9 @@ def _judged(item: Item, row: _Row, request: _Request, model: str) -> Outcome:
     if (row.verdict == "wrong-source") != (correct is not None) or (row.contradicted and row.verdict == "supported"):
         return NotChecked(pair_id, "invalid-answer", request_key=request.key)
     holder = correct or item.evidence
-    place = find_verbatim(row.evidence, holder.body.text) if row.evidence.strip() else None
-    needs_span = row.verdict != "unsupported" or row.contradicted
-    if place is None and needs_span:
+    span = locate(row.evidence, holder)
+    if span is None and (row.verdict != "unsupported" or row.contradicted):
         return NotChecked(pair_id, "evidence-not-in-source", request_key=request.key)
-    span = None
-    if place is not None:
-        start, end = place
-        span = Span(holder.source.source_key, holder.body.sha256, start, end, holder.body.text[start:end])
     return Judgement(
         pair_id,
         row.verdict,

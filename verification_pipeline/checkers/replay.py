@@ -14,11 +14,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from verification_pipeline.checkers.evidence import locate
 from verification_pipeline.checkers.protocol import Item, Judgement, NotChecked, Outcome, Retriever
 from verification_pipeline.errors import CheckerError
 from verification_pipeline.keys import hash_of, normalised
-from verification_pipeline.records import Evidence
-from verification_pipeline.tables import Span
 
 
 class Answer(BaseModel):
@@ -77,7 +76,7 @@ class ReplayChecker:
             return NotChecked(pair.pair_id, "missing-answer")
         by_id = {other.source.source_id: other for other in item.own.values()}
         correct = by_id.get(answer.correct_source_id) if answer.correct_source_id else None
-        span = _find(answer.evidence, correct or item.evidence)
+        span = locate(answer.evidence, correct or item.evidence) if answer.evidence else None
         if answer.evidence and span is None:
             return NotChecked(pair.pair_id, "evidence-not-in-source")
         return Judgement(
@@ -91,9 +90,3 @@ class ReplayChecker:
             model="recorded answers",
         )
 
-
-def _find(words: str | None, evidence: Evidence) -> Span | None:
-    start = evidence.body.text.find(words) if words else -1
-    if not words or start < 0:
-        return None
-    return Span(evidence.source.source_key, evidence.body.sha256, start, start + len(words), words)

@@ -14,7 +14,7 @@ from charset_normalizer import from_bytes
 
 _NEWLINES = re.compile(r"\r\n?")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)(?<=\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIRST_HEADING = re.compile(r"^ {0,3}#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _FRONT_MATTER_CHARS = 64_000
 _BOMS = (

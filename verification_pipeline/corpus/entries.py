@@ -288,7 +288,7 @@ def _usable(text: str | None, title: str | None, settings: Settings) -> tuple[st
     head = text[: 12 * rules.challenge_max_words].casefold()
     if len(text) <= len(head) and len(head.split()) <= rules.challenge_max_words:
         for phrase in rules.challenge_phrases:
-            if phrase in head:
+            if phrase in head[: rules.challenge_within_chars]:
                 return "challenge-page", f"a consent or challenge page: {phrase!r}"
     return "ok", None
 

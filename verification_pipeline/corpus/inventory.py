@@ -43,6 +43,8 @@ _STAGED = pa.schema(
 _BUFFER_BYTES = 4_000_000
 _BUFFER_ENTRIES = 20_000
 _LANGUAGE_CHARS = 3_000
+_CHINESE = ("wuu", "yue", "nan", "hak")
+"""Chinese languages that the detector tells apart but that are written, split and counted alike."""
 _DUPLICATE = "duplicate id"
 _ORPHAN = "its document"
 
@@ -115,7 +117,8 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
         known = {row[1]: row[2:] for row in stored.filter(pl.col("corpus") == archive.name).iter_rows()}
         files = list(archive.files())
         moved = [file for file in files if known.get(file.relative) != (file.size, file.modified_ns, reader)]
-        if moved and _has_duplicates(problems, archive.name):
+        gone = known.keys() - {file.relative for file in files}
+        if (moved or gone) and _has_duplicates(problems, archive.name):
             moved = files  # which of two entries wins must not depend on the night they arrived
         changed += [(archive, file) for file in moved]
         current += [(archive.name, file.relative, file.size, file.modified_ns, reader) for file in files]
@@ -416,4 +419,4 @@ def _language(text: str) -> str | None:
 
     start = bodies.front_matter(text)[1]
     code, _ = py3langid.classify(text[start : start + _LANGUAGE_CHARS])
-    return str(code)
+    return "zh" if code in _CHINESE else str(code)

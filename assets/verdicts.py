@@ -1,0 +1,38 @@
+"""Pairs that triage did not settle: which are read, and what the checker said."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from assets.registry import check_spec, results, spec
+from assets.resources import NightResource
+from verification_pipeline.shards import run_stage
+from verification_pipeline.stages.grading import Grading
+from verification_pipeline.stages.selection import Selection
+from verification_pipeline.sums import broken_sums
+
+_SUMS = dg.AssetCheckSpec(
+    "sums_hold", asset="verdicts", blocking=True, description="Every marker, pair and verdict is accounted for."
+)
+
+
+@dg.multi_asset(specs=[spec("batches", "verdicts", ["pairs", "triage"])], check_specs=[check_spec("batches")])
+def batches(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+    """Select pairs for the checker by stratum and seed."""
+    run = night.night
+    yield from results(run.store, ["batches"], run_stage(Selection(), run.store, run.scope, run.pool, run.progress))
+
+
+@dg.multi_asset(
+    specs=[spec("verdicts", "verdicts", ["batches", "pairs", "document_sources", "texts"])],
+    check_specs=[check_spec("verdicts"), _SUMS],
+)
+def verdicts(night: NightResource) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Have the selected pairs graded."""
+    run = night.night
+    report = run_stage(Grading(), run.store, run.scope, run.pool, run.progress)
+    broken = broken_sums(run.store)
+    yield from results(run.store, ["verdicts"], report)
+    yield dg.AssetCheckResult(
+        check_name="sums_hold", asset_key="verdicts", passed=not broken, metadata={"broken": broken or ["none"]}
+    )

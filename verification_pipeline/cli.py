@@ -1,0 +1,259 @@
+"""The command `verification-pipeline`. Parses options, starts a night, prints; every judgement is elsewhere.
+
+Exit status: 0 done; 1 with --gate when a document failed or was not verified; 2 bad usage or input, with one line on
+standard error; 3 incomplete (pending answers, or another run holds the store). Dagster is imported only by `run`
+and `sweep`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from verification_pipeline import __version__
+from verification_pipeline.errors import PipelineError, StoreBusy, UsageError
+
+if TYPE_CHECKING:
+    from verification_pipeline.night import Night, Options
+    from verification_pipeline.shards import Progress
+    from verification_pipeline.store import Store
+    from verification_pipeline.summary import Summary
+
+app = typer.Typer(
+    name="verification-pipeline",
+    help="Re-verify archives of cited documents, citation by citation.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Out = Annotated[Path, typer.Option("--out", help="Folder of the store.", file_okay=False)]
+Config = Annotated[Path | None, typer.Option("--config", help="Settings file (TOML).", dir_okay=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+DEFAULT_OUT = Path("out/nightly")
+
+
+def main() -> None:
+    """Entry point: runs the app and turns the package's errors into one line and an exit status."""
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
+    try:
+        app()
+    except StoreBusy as error:
+        _fail(error, 3)
+    except PipelineError as error:
+        _fail(error, 2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _fail(error: PipelineError, status: int) -> None:
+    print(f"verification-pipeline: {_one_line(str(error))}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _one_line(text: str) -> str:
+    """Text from files and documents for a terminal: one line, without control characters."""
+    return "".join(character if character.isprintable() else " " for character in text).strip()
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print version.")
+    ] = False,
+) -> None:
+    """Re-verify archives of cited documents, citation by citation."""
+
+
+@app.command()
+def run(
+    corpus: Annotated[list[Path] | None, typer.Argument(help="Corpora; none: the embedded sample.")] = None,
+    out: Out = DEFAULT_OUT,
+    config: Config = None,
+    document: Annotated[
+        list[str] | None, typer.Option("--document", help="Only this document id (repeatable).")
+    ] = None,
+    recheck: Annotated[bool, typer.Option("--recheck", help="Do everything in scope again.")] = False,
+    checker: Annotated[str | None, typer.Option(help="embedded, openai, replay or none.")] = None,
+    sample: Annotated[str | None, typer.Option(help="all, strong-markers, or a share 0..1 of the rest.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the sample.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: all cores.")] = None,
+    gate: Annotated[bool, typer.Option("--gate", help="Exit 1 if a document failed or was not verified.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Verify corpora: a folder, a bundle (.jsonl, .parquet) or a vault each."""
+    from verification_pipeline.night import Options, open_night
+    from verification_pipeline.summary import summarise
+
+    overrides = _overrides(checker=checker, sample=sample, seed=seed)
+    options = Options(
+        out, tuple(corpus or ()), config, overrides, tuple(document or ()), recheck, workers or os.cpu_count() or 1
+    )
+    with _progress(as_json) as progress, open_night(options, progress) as night:
+        _execute("nightly", night)
+        summary = summarise(night.store, night.scope.settings)
+    if as_json:
+        print(json.dumps({"out": str(out), "run_id": night.run_id, **summary.as_json()}, ensure_ascii=False))
+    else:
+        _print_summary(summary, out, options)
+    if not summary.complete:
+        raise typer.Exit(3)
+    if gate and (summary.failed or summary.not_verified):
+        raise typer.Exit(1)
+
+
+def _overrides(checker: str | None, sample: str | None, seed: int | None) -> dict[str, Any]:
+    sampling: dict[str, Any] = {}
+    if sample is not None:
+        sampling["sample"] = sample if sample in ("all", "strong-markers") else _share(sample)
+    if seed is not None:
+        sampling["seed"] = seed
+    chosen: dict[str, Any] = {"sampling": sampling} if sampling else {}
+    return chosen | ({"checker": {"kind": checker}} if checker else {})
+
+
+def _share(value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1
+    if not 0 <= share <= 1:
+        raise UsageError(f"--sample {value!r}: use all, strong-markers, or a number from 0 to 1")
+    return share
+
+
+def _execute(job: str, night: Night) -> None:
+    """Run a job of the orchestrator in this process; its failures come out as the package's own errors."""
+    import dagster as dg
+    from assets.definitions import build_defs
+
+    from assets.resources import NightResource
+    from verification_pipeline.errors import ContractError
+
+    definitions = build_defs(night=NightResource.of(night))
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    tags = {"night": night.day.isoformat()}
+    try:
+        definitions.resolve_job_def(job).execute_in_process(run_config=quiet, tags=tags)
+    except dg.DagsterError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, PipelineError):
+            cause = cause.__cause__
+        if isinstance(cause, PipelineError):
+            raise cause from None
+        raise ContractError(str(error)) from error
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    """A bar a stage on a terminal; nothing when piped or for JSON."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda *_: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def advance(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield advance
+
+
+def _print_summary(summary: Summary, out: Path, options: Options) -> None:
+    from verification_pipeline.night import sample
+
+    names = ", ".join(str(path) for path in options.corpora) or f"the sample ({sample()})"
+    print(f"Verified {names}")
+    print(
+        f"  documents   {summary.documents}: {summary.passed} passed, {summary.failed} failed, "
+        f"{summary.not_verified} not verified" + (f", {summary.unreadable} unreadable" if summary.unreadable else "")
+    )
+    print(
+        f"  pairs       {summary.pairs}: {summary.auto_passed} passed without a reader, {summary.checked} checked, "
+        f"{summary.not_checked} not checked, {summary.dangling} dangling"
+    )
+    for title, counts in (
+        ("verdicts", summary.verdicts),
+        ("not checked", summary.not_checked_reasons),
+        ("quotes", summary.quotes),
+        ("works", summary.works),
+    ):
+        if counts:
+            print(f"  {title:<11} " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+    if summary.problems:
+        print(f"  problems    {summary.problems} with the input (table problems)")
+    print(f"Receipts in {out / 'receipts'}, tables in {out / 'tables'}, SQL in {out / 'verification.duckdb'}")
+
+
+def _store(out: Path) -> Store:
+    from verification_pipeline.store import Store
+
+    return Store.open(out, create=False)
+
+
+@app.command()
+def sql(
+    statement: Annotated[str, typer.Argument(help="A SELECT, or the name of a query under sql/.")],
+    out: Out = DEFAULT_OUT,
+    as_json: Json = False,
+) -> None:
+    """Ask the DuckDB file, read-only."""
+    import duckdb
+
+    from verification_pipeline import queries
+
+    path = _store(out).root / "verification.duckdb"
+    if not path.exists():
+        raise UsageError(f"{path} does not exist yet: finish a run first")
+    text = queries.load(statement) if statement in queries.names() else statement
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            connection.execute("SET enable_external_access = false")
+            result = connection.sql(text)
+            table = result.pl() if result is not None else None
+    except duckdb.Error as error:
+        raise UsageError(f"SQL: {error}") from error
+    if table is None:
+        return
+    if as_json:
+        print(table.write_ndjson(), end="")
+    else:
+        _print_table(table.columns, table.iter_rows())
+
+
+def _print_table(columns: list[str], rows: Any) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*(escape(_one_line(column)) for column in columns))
+    for row in rows:
+        table.add_row(*(Text(_one_line("" if value is None else str(value))) for value in row))
+    Console(soft_wrap=False).print(table)
+
+
+if __name__ == "__main__":
+    main()
