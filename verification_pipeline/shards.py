@@ -150,7 +150,7 @@ def _update_shard(stage: Stage, store: Store, scope: Scope, shard: int) -> Shard
     fingerprints = {key: value for key, value in stored.items() if key in present}
     settled = stage.survey(store, scope, shard)  # again: components may build on the tables just written
     fingerprints.update({w.document_key: dict(w.components) for w in settled})
-    _write_fingerprints(store, stage.name, shard, fingerprints)
+    write_fingerprints(store, stage.name, shard, fingerprints)
     return ShardReport(len(stale), len(fingerprints) - len(stale), len(removed), rows)
 
 
@@ -164,7 +164,8 @@ def read_fingerprints(store: Store, stage: str, shard: int) -> dict[str, dict[st
     return found
 
 
-def _write_fingerprints(store: Store, stage: str, shard: int, found: Mapping[str, Components]) -> None:
+def write_fingerprints(store: Store, stage: str, shard: int, found: Mapping[str, Components]) -> None:
+    """Store the components of every document of a shard in a stage."""
     rows = [(stage, key, component, value) for key, parts in found.items() for component, value in parts.items()]
     frame = pl.DataFrame(rows, schema=TABLES["fingerprints"].schema, orient="row")
     store.write("fingerprints", frame, shard, stage=stage)

@@ -400,10 +400,13 @@ _ALL = (
         (
             _c("notice_id", TEXT, "Hash of register and record (or content)."),
             _c("work_id", TEXT, "Work the notice is about."),
+            _n("pmid", TEXT, "PubMed id of that work."),
+            _n("work_date", DAY, "Day that work was published, as the register gives it."),
             _c("register", TEXT, "Register it was read from."),
             _c("nature", TEXT, "Nature of the notice in the register's own words."),
             _n("notice_date", DAY, "Day of the notice."),
             _n("notice_doi", TEXT, "DOI of the notice."),
+            _n("notice_pmid", TEXT, "PubMed id of the notice."),
             _n("notice_url", TEXT, "Address of the notice."),
             _n("reason", TEXT, "Reasons the register gives."),
             _c("observed_at", MOMENT, "First snapshot that held it."),
@@ -489,6 +492,17 @@ _ALL = (
             _c("state", TEXT, "passed, failed or not-verified."),
             _c("current", FLAG, "Whether this is the document's receipt after the last run that held it."),
             _c("receipt", TEXT, "The whole receipt, canonical JSON."),
+        ),
+    ),
+    Table(
+        "baselines",
+        "document of the last completed night",
+        "document",
+        ("document_key",),
+        (
+            _DOCUMENT_KEY,
+            _c("digest", TEXT, "Digest of its receipt in that night: what `changes` compares with."),
+            _c("components", TEXT, "Its fingerprint in that night, JSON: component to hash."),
         ),
     ),
     Table(

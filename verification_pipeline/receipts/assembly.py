@@ -615,9 +615,9 @@ def _facts(parts: _Parts, run: RunInfo) -> Facts:
 
 
 _ROWS_OF = {
-    "triage": ("_untriaged", "without a triage row"),
-    "sampling": ("_unsampled", "without a sampling row"),
-    "checker": ("_unanswered", "without a verdict row"),
+    "reading": ("_untriaged", "without a triage row"),
+    "selection": ("_unsampled", "without a sampling row"),
+    "grading": ("_unanswered", "without a verdict row"),
 }
 
 

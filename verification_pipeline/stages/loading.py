@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import lru_cache
 
 import polars as pl
@@ -209,3 +210,15 @@ def read_works(store: Store, scope: Scope, shard: int) -> list[Work]:
     read = read_fingerprints(store, "reading", shard)
     keys = documents_in_scope(store, scope, shard)["document_key"]
     return [Work(key, read[key]) for key in keys if key in read]
+
+
+def statuses_on(store: Store, day: date) -> pl.DataFrame:
+    """Rows of `doi_statuses` that hold on a day: at most one a work."""
+    lasting = pl.col("valid_to").is_null() | (pl.col("valid_to") > day)
+    return store.read("doi_statuses").filter((pl.col("valid_from") <= day) & lasting)
+
+
+def linked_sources(store: Store, shard: int, links: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `sources` that documents rest on, from whichever shard they lie in."""
+    shards = sorted(set(links["source_shard"]) | {shard})
+    return pl.concat([store.read("sources", at).join(links, on="source_key", how="semi") for at in shards])

@@ -1,0 +1,33 @@
+"""The code location: every asset, check, job and schedule, put together by `build_defs`."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets import elsewhere, inventory, jobs, reading, receipts, verdicts, voices, works
+from assets.resources import NightResource
+
+
+def build_defs(**overrides: Any) -> dg.Definitions:
+    """The definitions; `overrides` replace resources by name (`night=NightResource(…)`)."""
+    resources: dict[str, Any] = {"night": NightResource.from_environment(), **overrides}
+    return dg.Definitions(
+        assets=[
+            inventory.inventory,
+            reading.reading,
+            verdicts.batches,
+            verdicts.verdicts,
+            voices.clusters,
+            works.doi_statuses,
+            elsewhere.found_elsewhere,
+            receipts.receipts,
+            receipts.fleet,
+        ],
+        jobs=[jobs.nightly, jobs.sweep],
+        schedules=[jobs.every_night],
+        resources=resources,
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_defs()

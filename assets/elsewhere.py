@@ -1,0 +1,20 @@
+"""Support that stands in another document's source."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from assets.registry import check_spec, results, spec
+from assets.resources import NightResource
+from verification_pipeline.stages.elsewhere import find_elsewhere
+
+
+@dg.multi_asset(
+    specs=[spec("found_elsewhere", "elsewhere", ["verdicts", "quotes", "sources", "texts"])],
+    check_specs=[check_spec("found_elsewhere")],
+)
+def found_elsewhere(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+    """Look unsupported pairs and unfound quotes up in the rest of the archive."""
+    run = night.night
+    find_elsewhere(run)
+    yield from results(run.store, ["found_elsewhere"])

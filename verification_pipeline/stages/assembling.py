@@ -1,0 +1,226 @@
+"""The assembly of receipts: a row and a JSON file for every document whose digest changed, and what changed why.
+
+A receipt is made again when anything it is made from moved: the grading's fingerprint, its clusters, the statuses of
+the works it cites, the policy or a waiver. Changes are counted against the baseline, the receipts of the last
+completed night, so a night that was killed half-way does not hide what it changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+from itertools import starmap
+from pathlib import Path
+
+import orjson
+import polars as pl
+
+from verification_pipeline import __version__, metrics, tables
+from verification_pipeline.keys import hash_of
+from verification_pipeline.night import Night
+from verification_pipeline.receipts import changes
+from verification_pipeline.receipts.assembly import ReceiptInputs, RunInfo, assemble, merge
+from verification_pipeline.receipts.waivers import Waiver
+from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
+from verification_pipeline.stages import loading
+from verification_pipeline.store import Store, write_bytes
+
+NAME = "receipts"
+STAGES = ("reading", "selection", "grading")
+REGISTERS = ("retraction-watch", "crossref", "pubmed", "openalex")
+_CODE = ("receipts", "stages/assembling")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_STEM_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptReport:
+    """What the assembly did: receipts made, documents looked at, documents gone."""
+
+    made: int = 0
+    documents: int = 0
+    gone: int = 0
+
+    def __add__(self, other: ReceiptReport) -> ReceiptReport:
+        return ReceiptReport(self.made + other.made, self.documents + other.documents, self.gone + other.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What a worker needs of the night."""
+
+    store: Store
+    scope: Scope
+    run: RunInfo
+
+
+def run_info(night: Night, waivers: Sequence[Waiver] = ()) -> RunInfo:
+    """The run's part of a receipt."""
+    return RunInfo(
+        run_id=night.run_id,
+        created_at=night.started_at,
+        day=night.day,
+        as_of=night.day,
+        engine=__version__,
+        stages=STAGES,
+        registers=REGISTERS,
+        waivers=tuple(waivers),
+    )
+
+
+def assemble_receipts(night: Night, waivers: Sequence[Waiver] = ()) -> ReceiptReport:
+    """Bring receipts and their files up to date in every shard."""
+    job = _Job(night.store, night.scope, run_info(night, waivers))
+    shards = range(night.store.shards)
+    total = ReceiptReport()
+    for done, report in enumerate(night.pool.map(_assemble_shard, [job] * len(shards), shards), 1):
+        total += report
+        night.progress(NAME, done, len(shards))
+    return total
+
+
+def record_changes(night: Night) -> pl.DataFrame:
+    """Rows of `changes` of this run against the baseline; written, with those of unfinished runs dropped."""
+    store = night.store
+    found = [tables.empty("changes"), *(_changes(store, night, shard) for shard in range(store.shards))]
+    fresh = pl.concat(found)
+    finished = store.read("runs").filter(pl.col("finished_at").is_not_null())["run_id"]
+    old = store.read("changes").filter(pl.col("run_id").is_in(finished.implode()))
+    store.write("changes", pl.concat([old, fresh]))
+    return fresh
+
+
+def set_baseline(night: Night) -> None:
+    """Make the receipts of now what the next night compares with. Called last."""
+    store = night.store
+    for shard in range(store.shards):
+        current = store.read("receipts", shard, columns=["document_key", "digest", "current"])
+        found = read_fingerprints(store, NAME, shard)
+        rows = [
+            (key, digest, orjson.dumps(found.get(key, {}), option=orjson.OPT_SORT_KEYS).decode())
+            for key, digest in current.filter(pl.col("current")).select("document_key", "digest").iter_rows()
+        ]
+        frame = pl.DataFrame(rows, schema=tables.TABLES["baselines"].schema, orient="row")
+        if not frame.sort("document_key").equals(store.read("baselines", shard)):
+            store.write("baselines", frame, shard)
+
+
+def count_metrics(night: Night) -> pl.DataFrame:
+    """Rows of `metrics` of this run, from the tallies of every shard."""
+    store = night.store
+    shards = range(store.shards)
+    tallies = list(night.pool.map(_tally, [store] * len(shards), [night.day] * len(shards), shards))
+    return metrics.compute(night.run_id, metrics.add(tallies))
+
+
+def receipt_path(store: Store, corpus: str, document_id: str, key: str) -> Path:
+    """The file of a document's receipt: a readable stem and its key, safe and unequal on every file system."""
+    stem = _UNSAFE.sub("-", f"{corpus}-{document_id}").strip("-.").lower()[:_STEM_CHARS]
+    return store.root / "receipts" / f"{stem or 'document'}-{key}.json"
+
+
+def _assemble_shard(job: _Job, shard: int) -> ReceiptReport:
+    store = job.store
+    works = _components(job, shard)
+    stored = read_fingerprints(store, NAME, shard)
+    present = set(store.read("documents", shard, columns=["document_key"])["document_key"])
+    stale = [key for key, parts in works.items() if stored.get(key) != parts]
+    gone = [key for key in stored if key not in present]
+    if not stale and not gone:
+        return ReceiptReport(0, len(present), 0)
+    previous = store.read("receipts", shard)
+    fresh = tables.empty("receipts")
+    documents = loading.of_documents(store.read("documents", shard), stale)
+    for corpus, settings in sorted(job.scope.settings.items()):
+        mine = documents.filter(pl.col("corpus") == corpus)
+        if mine.height:
+            frames = inputs(store, shard, mine["document_key"].to_list(), job.run.as_of)
+            fresh = pl.concat([fresh, assemble(frames, job.run, settings, previous)])
+    merged = merge(previous, fresh, gone)
+    if not merged.equals(previous):
+        store.write("receipts", merged, shard)
+    _write_files(store, merged, [*stale, *gone], documents)
+    kept = {key: parts for key, parts in stored.items() if key in present}
+    write_fingerprints(store, NAME, shard, {**kept, **works})
+    return ReceiptReport(fresh.height, len(present), len(gone))
+
+
+def _components(job: _Job, shard: int) -> dict[str, dict[str, str]]:
+    """document_key → components: the grading's own, then clusters, register and policy."""
+    store = job.store
+    graded = read_fingerprints(store, "grading", shard)
+    documents = loading.documents_in_scope(store, job.scope, shard)
+    statuses = _row_hashes(_statuses_by_document(store, shard, job.run.as_of))
+    clusters = _row_hashes(store.read("clusters", shard))
+    code = engine(*_CODE)
+    waivers = hash_of(*starmap("{}={}".format, sorted((repr(w), job.run.day > w.until) for w in job.run.waivers)))
+    found = {}
+    for key, corpus in documents.select("document_key", "corpus").iter_rows():
+        parts = graded.get(key, {})
+        settings = job.scope.settings[corpus]
+        found[key] = {
+            **parts,
+            "engine": hash_of(parts.get("engine", ""), code, __version__.split("+")[0]),
+            "source": hash_of(parts.get("source", ""), clusters.get(key, "")),
+            "register": statuses.get(key, ""),
+            "policy": hash_of(settings.fingerprint("policy"), waivers),
+        }
+    return found
+
+
+def _statuses_by_document(store: Store, shard: int, day: date) -> pl.DataFrame:
+    mentions = store.read("doi_mentions", shard, columns=["document_key", "work_id"])
+    return mentions.join(loading.statuses_on(store, day), on="work_id", how="inner")
+
+
+def _row_hashes(table: pl.DataFrame) -> dict[str, str]:
+    """document_key → hash of all its rows of a table, in stored order."""
+    return {key: hash_of(*map(repr, part.iter_rows())) for key, part in loading.grouped(table).items()}
+
+
+def inputs(store: Store, shard: int, keys: list[str], day: date) -> ReceiptInputs:
+    """The frames that receipts of the named documents are made from."""
+    frames: dict[str, pl.DataFrame] = {}
+    for field in fields(ReceiptInputs):
+        if field.name not in ("sources", "doi_statuses", "fingerprints"):
+            frames[field.name] = loading.of_documents(store.read(field.name, shard), keys)
+    works = frames["doi_mentions"]["work_id"].unique()
+    frames["doi_statuses"] = loading.statuses_on(store, day).filter(pl.col("work_id").is_in(works.implode()))
+    frames["sources"] = loading.linked_sources(store, shard, frames["document_sources"])
+    stages = [store.read("fingerprints", shard, stage=stage).filter(pl.col("key").is_in(keys)) for stage in STAGES]
+    return ReceiptInputs(**frames, fingerprints=pl.concat(stages))
+
+
+def _write_files(store: Store, receipts: pl.DataFrame, keys: list[str], documents: pl.DataFrame) -> None:
+    """One JSON file a document; the files of documents that are gone stay until they are pruned."""
+    names = {row["document_key"]: row for row in documents.iter_rows(named=True)}
+    current = loading.of_documents(receipts, keys).filter(pl.col("current"))
+    for key, receipt in current.select("document_key", "receipt").iter_rows():
+        if key in names:
+            path = receipt_path(store, names[key]["corpus"], names[key]["document_id"], key)
+            body = receipt.encode() + b"\n"
+            if not path.exists() or path.read_bytes() != body:
+                write_bytes(path, body)
+
+
+def _changes(store: Store, night: Night, shard: int) -> pl.DataFrame:
+    receipts = store.read("receipts", shard)
+    now = receipts.filter(pl.col("current"))
+    baseline = store.read("baselines", shard)
+    before = receipts.join(baseline.select("document_key", "digest"), on=["document_key", "digest"], how="semi")
+    old = {key: orjson.loads(parts) for key, parts in baseline.select("document_key", "components").iter_rows()}
+    new = read_fingerprints(store, NAME, shard)
+    causes = {key: list(_moved(old.get(key, {}), new.get(key, {}))) for key in new}
+    return changes.compare(before, now, causes, run_id=night.run_id)
+
+
+def _moved(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    return (name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name))
+
+
+def _tally(store: Store, day: date, shard: int) -> pl.DataFrame:
+    keys = store.read("documents", shard, columns=["document_key"])["document_key"].to_list()
+    receipts = store.read("receipts", shard, columns=["document_key", "state", "current"])
+    return metrics.tally(inputs(store, shard, keys, day), receipts)

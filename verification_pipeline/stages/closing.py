@@ -1,0 +1,58 @@
+"""The close of a night: changes, metrics, the DuckDB file, the row of `runs`, and the baseline for the next night."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import polars as pl
+
+from verification_pipeline import __version__, duckdb_file, tables
+from verification_pipeline.night import Night
+from verification_pipeline.stages.assembling import count_metrics, record_changes, set_baseline
+from verification_pipeline.summary import summarise
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A row of `runs`."""
+
+    run_id: str
+    night: date
+    started_at: datetime
+    finished_at: datetime | None
+    engine: str
+    configuration_hash: str
+    checker: str
+    corpora: tuple[str, ...]
+    complete: bool
+
+
+def record_run(night: Night, *, finished: bool) -> None:
+    """Write the run's row: at its start without an end, at its end with it."""
+    row = RunRow(
+        run_id=night.run_id,
+        night=night.day,
+        started_at=night.started_at,
+        finished_at=datetime.now(UTC) if finished else None,
+        engine=__version__,
+        configuration_hash=night.settings.fingerprint(),
+        checker=night.settings.checker.kind,
+        corpora=tuple(sorted(night.scope.settings)),
+        complete=finished and summarise(night.store, night.scope.settings).complete,
+    )
+    others = night.store.read("runs").filter(pl.col("run_id") != night.run_id)
+    night.store.write("runs", pl.concat([others, tables.frame("runs", [row])]))
+
+
+def close(night: Night) -> dict[str, int]:
+    """Everything after the receipts, in the order in which a kill leaves least to repeat; rows written by table."""
+    store = night.store
+    changes = record_changes(night)
+    fresh = count_metrics(night)
+    store.write("metrics", pl.concat([store.read("metrics").filter(pl.col("run_id") != night.run_id), fresh]))
+    record_run(night, finished=True)
+    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb")
+    set_baseline(night)
+    night.progress("closing", 1, 1)
+    return {"changes": changes.height, "metrics": fresh.height, "runs": 1}
