@@ -5,7 +5,13 @@ from verification_pipeline.receipts.code import find_unattributed_code
 from verification_pipeline.records import Citations, Document, Evidence, Marker, Source
 from verification_pipeline.text.index import IndexedText
 
-CODE = "def tide(hour):\n    rise = hour * 0.3\n    fall = rise / 2\n    if rise > 4:\n        return fall\n    return rise\n"
+CODE = """def tide(hour):
+    rise = hour * 0.3
+    fall = rise / 2
+    if rise > 4:
+        return fall
+    return rise
+"""
 KEY = "5" * 32
 
 

@@ -16,7 +16,11 @@ def document(text: str, body_start: int = 0) -> Document:
 @pytest.mark.parametrize(
     ("text", "words", "kind"),
     [
-        ("Built in 1974 \ue200cite\ue202turn0search5\ue202turn0search15\ue201.", "\ue200", "private-use citation token"),
+        (
+            "Built in 1974 \ue200cite\ue202turn0search5\ue202turn0search15\ue201.",
+            "\ue200",
+            "private-use citation token",
+        ),
         ("It rained citeturn2search1turn2news4 all day.", "citeturn2search1turn2news4", "private-use citation token"),
         ("It rained :contentReference[oaicite:3]{index=3}.", ":contentReference[oaicite:3]{index=3}", "private-use"),
         ("It rained【4:0†source】.", "【4:0†source】", "private-use citation token"),

@@ -627,7 +627,7 @@ def _missing(stage: str, parts: _Parts) -> str | None:
         return "no trace of it on this document"
     flag, what = _ROWS_OF.get(stage, (None, ""))
     lacking = sum(pair[flag] for pair in parts.rows("pairs")) if flag else 0
-    return f"{lacking} pairs {what}" if lacking else None
+    return f"{lacking} {'pair' if lacking == 1 else 'pairs'} {what}" if lacking else None
 
 
 def input_tables() -> tuple[str, ...]:

@@ -4,13 +4,12 @@ The shape is the seed's (`verification-receipt`): a pass or fail flag, a checkli
 pipeline adds (states, spans with hashes, reasons, waivers, coverage) stands beside it. Receipts are assembled as plain
 dicts (`assembly`) and validated by these models in tests, in `verify` and by readers: nothing here computes.
 
-`python -m verification_pipeline.receipts.models` prints the JSON Schema; `receipt.schema.json` is its output.
+`receipt.schema.json` is generated from these models (`verification_pipeline.dictionary`).
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -380,7 +379,3 @@ def json_schema() -> dict[str, Any]:
 def schema_bytes() -> bytes:
     """The JSON Schema as the file that is published."""
     return orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.write(schema_bytes())
