@@ -60,6 +60,48 @@ class Corpus(Section):
 class Citations(Section):
     """How documents are read: reference lists and markers."""
 
+    list_headings: tuple[str, ...] = Field(
+        tuple(
+            (
+                "sources|references|reference list|list of references|works cited|work cited|bibliography|citations|cited sources"
+                "|literature|literature cited|sources cited|cited works|source list|list of sources|endnotes|reference|source"
+                "|quellen|quellenverzeichnis|quellenangaben|literatur|literaturverzeichnis|einzelnachweise|referenzen|belege"
+                "|références|bibliographie|sources et références|ouvrages cités|fuentes|referencias|bibliografía|obras citadas"
+                "|riferimenti|fonti|bibliografia|referências|fontes|referências bibliográficas|referencias bibliográficas"
+                "|bronnen|literatuur|referenties|källor|referenser|kilder|referanser|lähteet|viitteet|źródła|przypisy|zdroje"
+                "|kaynakça|kaynaklar|литература|источники|список литературы|список источников|ссылки|джерела|βιβλιογραφία"
+                "|αναφορές|πηγές|参考文献|参考资料|参考来源|资料来源|信息来源|数据来源|来源|引用来源|引用|引用文献|文献|参考"
+                "|參考文獻|資料來源|出典|参照|参考リンク|参照文献|참고문헌|참고 문헌|출처|참고자료|المراجع|المصادر|מקורות|ביבליוגרפיה"
+                "|संदर्भ|स्रोत"
+            ).split("|")
+        ),
+        description="Headings of reference lists, case-folded, without numbering and punctuation.",
+    )
+    weak_list_headings: tuple[str, ...] = Field(
+        tuple(
+            (
+                "notes|footnotes|links|further reading|see also|external links|resources|anmerkungen|fußnoten|weblinks|notas|note"
+                "|примечания|σημειώσεις|注释|注釈|脚注|注|외부 링크|주석|ملاحظات"
+            ).split("|")
+        ),
+        description="Headings under which a list is one only if most entries name an address, a DOI or a year.",
+    )
+    list_heading_words: tuple[str, ...] = Field(
+        tuple(
+            (
+                "and sources references cited works key selected primary main full consulted used list of the further reading"
+                " notes bibliography citations data literature footnotes endnotes links und quellen literatur verwendete et"
+                " références y fuentes referencias"
+            ).split()
+        ),
+        description="Words that a heading such as 'Sources and further reading' is made of.",
+    )
+    longest_range: int = Field(200, gt=0, description="Most numbers that a range such as [3-5] may stand for.")
+    clause_min_words: int = Field(3, ge=1, description="Fewest words of a clause that is cited by itself.")
+    cell_sentence_words: int = Field(
+        6, ge=1, description="A table cell with so many words is read as prose, not as a value of its row and column."
+    )
+
 
 class Triage(Section):
     """What passes without a reader."""
@@ -131,6 +173,40 @@ class Quotes(Section):
     """Quoted spans and how they are compared."""
 
     min_words: int = Field(6, ge=1, description="Shortest quotation that is checked (seed verification-receipt).")
+    short_words: int = Field(
+        3, ge=1, description="Shorter ones of so many words get a row only where the cited source holds them."
+    )
+    words_per_ideograph: float = Field(0.6, gt=0, le=1, description="What an ideograph counts against min_words.")
+    near_miss: float = Field(
+        0.34, ge=0, lt=1, description="Most character edits of an altered quote, as a share of its length."
+    )
+    max_omitted_chars: int = Field(3_000, ge=0, description="Most source text behind one ellipsis, code points.")
+    max_inserted_words: int = Field(4, ge=0, description="Most source words behind one editorial bracket.")
+    max_text_without_grams: int = Field(
+        200_000, ge=0, description="Longest source read in full for a quote without three words in a row, code points."
+    )
+    marker_gap_chars: int = Field(4, ge=0, description="A marker so near after a quote is its citation.")
+    negations: tuple[str, ...] = (
+        "not", "no", "never", "none", "neither", "nor", "without", "cannot", "n't", "nicht", "kein", "keine", "nie",
+        "ohne", "ne", "pas", "jamais", "sans", "aucun", "aucune", "nunca", "sin", "ningún", "ninguna", "non", "mai",
+        "não", "nem", "не", "нет", "ни", "без", "不", "没", "未", "无", "非",
+    )  # fmt: skip
+    magnitudes: tuple[str, ...] = (
+        "hundred", "thousand", "million", "billion", "trillion", "millions", "billions", "percent", "per", "bn", "tn",
+        "Million", "Millionen", "Milliarde", "Milliarden", "Prozent", "mille", "millones", "milliards", "pour", "por",
+        "万", "亿",
+    )  # fmt: skip
+    title_cues: tuple[str, ...] = (
+        "titled", "entitled", "headlined", "subtitled", "captioned", "betitelt", "intitulé", "intitulée", "titulado",
+        "titulada",
+    )  # fmt: skip
+    title_nouns: tuple[str, ...] = (
+        "paper", "article", "report", "study", "book", "essay", "chapter", "thesis", "headline", "section", "podcast",
+        "film", "song", "episode", "poem", "video", "post", "blog", "artikel", "studie", "buch", "livre", "étude",
+        "libro", "artículo",
+    )  # fmt: skip
+    title_min_words: int = Field(3, ge=1, description="Fewer long words than this show no capitalisation.")
+    title_capitals: float = Field(0.85, gt=0, le=1, description="Share of capitalised long words of a title.")
 
 
 class Independence(Section):
@@ -138,9 +214,34 @@ class Independence(Section):
 
 
 class Registers(Section):
-    """Retraction registers."""
+    """Retraction registers: which are asked (those are required for `ok`), and when one counts as down."""
 
-    retraction_watch: Path | None = Field(None, description="Retraction Watch CSV.")
+    retraction_watch: Path | None = Field(None, description="Retraction Watch CSV; None: not asked.")
+    retraction_watch_min_rows: int = Field(
+        1, ge=1, description="A file with fewer rows is down. The full register had 71,641 in August 2026."
+    )
+    retraction_watch_max_age_days: int | None = Field(
+        None, ge=1, description="A file whose newest notice is older is down; None: any age."
+    )
+    max_vanished_share: float = Field(
+        0.05, ge=0, le=1, description="A register that lost a larger share of its stored live notices is down."
+    )
+    canaries: tuple[str, ...] = Field(
+        ("10.1016/s0140-6736(97)11096-0",),
+        description="DOIs that must read as retracted, else the register is down: in online registers, and in a file "
+        "of at least `canary_min_rows` rows.",
+    )
+    canary_min_rows: int = Field(10_000, ge=0, description="Smaller files are excerpts and need not hold the canaries.")
+    oldest_year: int = Field(1900, description="A notice dated before counts as undated.")
+    title_signs: tuple[str, ...] = Field(
+        ("retracted", "withdrawn", "removed", "zurückgezogen", "retrahiert", "rétracté", "retractado", "retractada",
+         "ritrattato", "撤稿", "已撤回"),
+        description="Words that, set before a title with a colon or around it in brackets, say it was retracted.",
+    )  # fmt: skip
+    notice_titles: tuple[str, ...] = Field(
+        ("retraction", "retraction notice", "notice of retraction", "withdrawal notice", "expression of concern"),
+        description="Words before a title (with a colon, a dash, `to` or `of`) that make it the title of a notice.",
+    )
 
 
 class Policy(Section):
