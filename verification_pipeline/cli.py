@@ -142,8 +142,8 @@ def _share(value: str) -> float:
 def _execute(job: str, night: Night) -> None:
     """Run a job of the orchestrator in this process; its failures come out as the package's own errors."""
     import dagster as dg
-    from assets.definitions import build_defs
 
+    from assets.definitions import build_defs
     from assets.resources import NightResource
     from verification_pipeline.errors import ContractError
 
@@ -242,6 +242,108 @@ def sql(
         print(table.write_ndjson(), end="")
     else:
         _print_table(table.columns, table.iter_rows())
+
+
+@app.command()
+def changes(
+    out: Out = DEFAULT_OUT,
+    run: Annotated[str | None, typer.Option("--run", help="Run id; default: the last completed run.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What differs from the night before, with one cause each."""
+    import polars as pl
+
+    store = _store(out)
+    runs = store.read("runs").filter(pl.col("finished_at").is_not_null()).sort("finished_at")
+    if not runs.height:
+        raise UsageError(f"{out} holds no completed run yet")
+    chosen = run or str(runs["run_id"][-1])
+    if chosen not in runs["run_id"]:
+        raise UsageError(f"{out} holds no completed run {chosen!r}: there are {', '.join(runs['run_id'])}")
+    names = store.read_all("documents", ["document_key", "corpus", "document_id"])
+    found = store.read("changes").filter(pl.col("run_id") == chosen).join(names, on="document_key", how="left")
+    columns = ["corpus", "document_id", "what", "before", "after", "cause", "pair_id", "quote_id", "work_id"]
+    table = found.select(columns).sort(columns, nulls_last=True)
+    if as_json:
+        print(table.write_ndjson(), end="")
+    elif table.height:
+        _print_table(columns[:6], table.select(columns[:6]).iter_rows())
+    else:
+        print(f"Run {chosen}: nothing changed.")
+
+
+@app.command()
+def findings(out: Out = DEFAULT_OUT) -> None:
+    """Graded pairs that are not supported, as the cite-checker's JSON."""
+    from datetime import UTC, datetime
+
+    from verification_pipeline.receipts.findings import findings as of
+    from verification_pipeline.stages.assembling import inputs
+
+    store = _store(out)
+    day = datetime.now(UTC).date()
+    found = []
+    for shard in range(store.shards):
+        keys = store.read("documents", shard, columns=["document_key"])["document_key"].to_list()
+        found += of(inputs(store, shard, keys, day))
+    print(json.dumps(found, ensure_ascii=False, indent=2))
+
+
+@app.command("verify-receipt")
+def verify_receipt(
+    file: Annotated[Path, typer.Argument(help="A receipt (JSON).", dir_okay=False)], out: Out = DEFAULT_OUT
+) -> None:
+    """Recompute a receipt's digest and sums, and slice every evidence span again from the stored texts."""
+    from verification_pipeline.receipts.verify import verify_receipt as faults_of
+
+    try:
+        receipt = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} is no receipt: {error}") from error
+    faults = faults_of(receipt, _store(out).text)
+    for fault in faults:
+        print(_one_line(fault))
+    if faults:
+        raise typer.Exit(1)
+    print("The receipt is what it says: digest, sums and every evidence span hold.")
+
+
+@app.command()
+def show(
+    document: Annotated[str, typer.Argument(help="A document id, a document key, or corpus/document id.")],
+    out: Out = DEFAULT_OUT,
+    as_json: Json = False,
+) -> None:
+    """One document's receipt, for reading."""
+    from verification_pipeline.receipts.terminal import render
+
+    receipt = _receipt_of(_store(out), document)
+    if as_json:
+        print(receipt)
+    else:
+        Console().print(render(json.loads(receipt)))
+
+
+def _receipt_of(store: Store, name: str) -> str:
+    """The current receipt of the one document that `name` means. UsageError when it means none or several."""
+    import polars as pl
+
+    documents = store.read_all("documents", ["document_key", "corpus", "document_id"])
+    full = pl.concat_str("corpus", pl.lit("/"), "document_id")
+    meant = documents.filter((pl.col("document_id") == name) | (pl.col("document_key") == name) | (full == name))
+    if meant.height != 1:
+        several = ", ".join(f"{corpus}/{name}" for corpus in meant["corpus"])
+        raise UsageError(
+            f"document {name!r} is in several corpora: say {several}"
+            if several
+            else f"no document {name!r} in the store"
+        )
+    key = meant["document_key"][0]
+    for shard in range(store.shards):
+        found = store.read("receipts", shard).filter((pl.col("document_key") == key) & pl.col("current"))
+        if found.height:
+            return str(found["receipt"][0])
+    raise UsageError(f"document {name!r} has no receipt yet: finish a run first")
 
 
 def _print_table(columns: list[str], rows: Any) -> None:

@@ -186,9 +186,13 @@ def engine(*packages: str) -> str:
     It moves exactly when the code that makes a stage's rows moves, with no number to forget.
     """
     root = Path(__file__).parent
-    files = sorted(
-        path
-        for package in packages
-        for path in ([root / f"{package}.py"] if (root / f"{package}.py").exists() else (root / package).rglob("*.py"))
-    )
+    files = sorted(path for package in packages for path in _code_of(root, package))
     return hash_of(*(f"{path.relative_to(root).as_posix()}\n{path.read_text('utf-8')}" for path in files))
+
+
+def _code_of(root: Path, package: str) -> list[Path]:
+    module = root / f"{package}.py"
+    found = [module] if module.exists() else list((root / package).rglob("*.py"))
+    if not found:
+        raise FileNotFoundError(f"no code {package!r} below {root}")
+    return found

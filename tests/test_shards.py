@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from verification_pipeline import tables
+from verification_pipeline.config import Settings
+from verification_pipeline.shards import Scope, Work, Workers, engine, read_fingerprints, run_stage, workers
+from verification_pipeline.store import Store
+
+SCOPE = Scope({"c": Settings()})
+
+
+def document(key, sha="t1"):
+    fields = {column.name: None for column in tables.TABLES["documents"].columns}
+    return SimpleNamespace(
+        **{**fields, "document_key": key, "corpus": "c", "document_id": key, "status": "ok"}
+        | {"text_sha256": sha, "n_chars": 1, "file": key}
+    )
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A stage that writes one row a document, saying in which text it was read."""
+
+    name: str = "numbers"
+    tables: tuple[str, ...] = ("uncited_numbers",)
+    unfinished: tuple[str, ...] = ()
+    broken: bool = False
+
+    def survey(self, store, scope, shard):
+        return [
+            Work(key, {"document": sha}, key in self.unfinished)
+            for key, sha in store.read("documents", shard).select("document_key", "text_sha256").iter_rows()
+        ]
+
+    def compute(self, store, scope, shard, keys):
+        if self.broken:
+            raise RuntimeError("killed")
+        shas = dict(store.read("documents", shard).select("document_key", "text_sha256").iter_rows())
+        rows = [SimpleNamespace(document_key=key, start=0, end=1, number=shas[key]) for key in keys]
+        return {"uncited_numbers": tables.frame("uncited_numbers", rows)}
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path / "out", shards=2)
+    store.write("documents", tables.frame("documents", [document("a"), document("b")]), 0)
+    store.write("documents", tables.frame("documents", [document("z")]), 1)
+    return store
+
+
+def run(store, stage=Numbers(), scope=SCOPE, pool=Workers(None)):
+    return run_stage(stage, store, scope, pool, lambda *_: None)
+
+
+def numbers(store):
+    return dict(store.read_all("uncited_numbers").select("document_key", "number").iter_rows())
+
+
+def test_only_what_moved_is_recomputed(store):
+    report = run(store)
+    assert (report.recomputed, report.kept, report.rows["uncited_numbers"]) == (3, 0, 3)
+    files = {path: path.stat().st_mtime_ns for path in store.files("uncited_numbers")}
+    report = run(store)
+    assert (report.recomputed, report.kept) == (0, 3)
+    assert {path: path.stat().st_mtime_ns for path in store.files("uncited_numbers")} == files
+    store.write("documents", tables.frame("documents", [document("a", "t2"), document("b")]), 0)
+    assert run(store).recomputed == 1
+    assert numbers(store) == {"a": "t2", "b": "t1", "z": "t1"}
+
+
+def test_a_document_that_is_gone_takes_its_rows_along(store):
+    run(store)
+    store.write("documents", tables.frame("documents", [document("b")]), 0)
+    assert run(store).removed == 1
+    assert numbers(store) == {"b": "t1", "z": "t1"}
+    assert set(read_fingerprints(store, "numbers", 0)) == {"b"}
+
+
+def test_open_rows_are_taken_up_again_and_recheck_takes_all(store):
+    run(store)
+    assert run(store, Numbers(unfinished=("b",))).recomputed == 1
+    assert run(store, scope=Scope({"c": Settings()}, recheck=True)).recomputed == 3
+
+
+def test_a_run_killed_before_its_fingerprints_repeats_and_doubles_nothing(store):
+    stage = Numbers()
+    store.write("uncited_numbers", stage.compute(store, SCOPE, 0, ["a", "b"])["uncited_numbers"], 0)
+    run(store)
+    assert store.read_all("uncited_numbers").height == 3
+
+
+def test_an_error_in_a_stage_leaves_the_tables_as_they_were(store):
+    run(store)
+    store.write("documents", tables.frame("documents", [document("a", "t2"), document("b")]), 0)
+    with pytest.raises(RuntimeError, match="killed"):
+        run(store, Numbers(broken=True))
+    assert numbers(store) == {"a": "t1", "b": "t1", "z": "t1"}
+    run(store)
+    assert numbers(store)["a"] == "t2"
+
+
+def test_workers_give_what_one_process_gives(store, tmp_path):
+    run(store)
+    other = Store.open(tmp_path / "other", shards=2)
+    for shard in range(2):
+        other.write("documents", store.read("documents", shard), shard)
+    with workers(2) as pool:
+        run(other, pool=pool)
+    for one, two in zip(store.files("uncited_numbers"), other.files("uncited_numbers"), strict=True):
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_the_engine_moves_with_the_code():
+    assert engine("keys") == engine("keys")
+    assert engine("keys") != engine("keys", "sampling")
+    assert engine("corpus") != engine("citations")
+
+
+def test_engines_name_code_that_exists():
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        engine("nowhere")
+
+
+def test_frames_of_a_stage_are_checked(store):
+    @dataclass(frozen=True)
+    class Wrong(Numbers):
+        def compute(self, store, scope, shard, keys):
+            return {"uncited_numbers": tables.empty("uncited_numbers").with_columns(x=pl.lit(1))}
+
+    with pytest.raises(pl.exceptions.PolarsError):
+        run(store, Wrong())
