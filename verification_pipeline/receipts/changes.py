@@ -31,12 +31,14 @@ ORDER = (
 """Components in the order in which they explain a change (architecture: Fingerprint)."""
 UNEXPLAINED = "unexplained"
 
+_NOTED = ", acknowledged"
 _SAME = {"sources": "source", "registers": "register", "waivers": "waiver"}
 _READING = frozenset({"document", "source", "engine", "configuration"})
 _TOUCHES = {
     "pair": _READING | {"checker", "model", "prompt", "sampling"},
     "quote": _READING,
     "work": _READING | {"register"},
+    "status": frozenset({"engine", "configuration", "register"}),
     "independence": _READING,
 }
 
@@ -91,7 +93,8 @@ def _document(run_id: str, key: str, row: Mapping[str, Any], moved: list[str]) -
     old, new = orjson.loads(row["receipt"]), orjson.loads(row["receipt_now"])
     for what, field, items in _ITEMS:
         for identity, was, now in _differing(items(old), items(new)):
-            yield Change(run_id, key, what, was, now, _cause(what, moved), **{field: identity})
+            touched = "status" if what == "work" and _is_status_only(was, now) else what
+            yield Change(run_id, key, what, was, now, _cause(touched, moved), **{field: identity})
     voices = [_voices(receipt) for receipt in (old, new)]
     if voices[0] != voices[1]:
         yield Change(run_id, key, "independence", voices[0], voices[1], _cause("independence", moved))
@@ -136,8 +139,13 @@ def _works(receipt: Mapping[str, Any]) -> dict[str, str]:
 
 def _work(row: Mapping[str, Any]) -> str:
     flags = f" ({', '.join(row['flags'])})" if row["flags"] else ""
-    noted = ", acknowledged" if row["noted_in_document"] else ""
+    noted = _NOTED if row["noted_in_document"] else ""
     return f"{row['status']}{flags}{noted}"
+
+
+def _is_status_only(was: str | None, now: str | None) -> bool:
+    """Whether a work cited in both nights has another status (and is not only acknowledged now)."""
+    return was is not None and now is not None and was.removesuffix(_NOTED) != now.removesuffix(_NOTED)
 
 
 def _voices(receipt: Mapping[str, Any]) -> str:
