@@ -403,6 +403,7 @@ _ALL = (
             _n("pmid", TEXT, "PubMed id of that work."),
             _n("work_date", DAY, "Day that work was published, as the register gives it."),
             _c("register", TEXT, "Register it was read from."),
+            _n("witness", TEXT, "Who says so, where a register passes on others' notices."),
             _c("nature", TEXT, "Nature of the notice in the register's own words."),
             _n("notice_date", DAY, "Day of the notice."),
             _n("notice_doi", TEXT, "DOI of the notice."),
