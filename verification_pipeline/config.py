@@ -10,12 +10,19 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from verification_pipeline.errors import UsageError
 from verification_pipeline.keys import hash_of
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.split("|"))
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):
@@ -61,38 +68,34 @@ class Citations(Section):
     """How documents are read: reference lists and markers."""
 
     list_headings: tuple[str, ...] = Field(
-        tuple(
-            (
-                "sources|references|reference list|list of references|works cited|work cited|bibliography|citations|cited sources"
-                "|literature|literature cited|sources cited|cited works|source list|list of sources|endnotes|reference|source"
-                "|quellen|quellenverzeichnis|quellenangaben|literatur|literaturverzeichnis|einzelnachweise|referenzen|belege"
-                "|références|bibliographie|sources et références|ouvrages cités|fuentes|referencias|bibliografía|obras citadas"
-                "|riferimenti|fonti|bibliografia|referências|fontes|referências bibliográficas|referencias bibliográficas"
-                "|bronnen|literatuur|referenties|källor|referenser|kilder|referanser|lähteet|viitteet|źródła|przypisy|zdroje"
-                "|kaynakça|kaynaklar|литература|источники|список литературы|список источников|ссылки|джерела|βιβλιογραφία"
-                "|αναφορές|πηγές|参考文献|参考资料|参考来源|资料来源|信息来源|数据来源|来源|引用来源|引用|引用文献|文献|参考"
-                "|參考文獻|資料來源|出典|参照|参考リンク|参照文献|참고문헌|참고 문헌|출처|참고자료|المراجع|المصادر|מקורות|ביבליוגרפיה"
-                "|संदर्भ|स्रोत"
-            ).split("|")
+        _listed(
+            "sources|references|reference list|list of references|works cited|work cited|bibliography|citations"
+            "|cited sources|literature|literature cited|sources cited|cited works|source list|list of sources"
+            "|endnotes|reference|source|quellen|quellenverzeichnis|quellenangaben|literatur|literaturverzeichnis"
+            "|einzelnachweise|referenzen|belege|références|bibliographie|sources et références|ouvrages cités"
+            "|fuentes|referencias|bibliografía|obras citadas|riferimenti|fonti|bibliografia|referências|fontes"
+            "|referências bibliográficas|referencias bibliográficas|bronnen|literatuur|referenties|källor"
+            "|referenser|kilder|referanser|lähteet|viitteet|źródła|przypisy|zdroje|kaynakça|kaynaklar|литература"
+            "|источники|список литературы|список источников|ссылки|джерела|βιβλιογραφία|αναφορές|πηγές|参考文献"
+            "|参考资料"
+            "|参考来源|资料来源|信息来源|数据来源|来源|引用来源|引用|引用文献|文献|参考|參考文獻|資料來源|出典"
+            "|参照|参考リンク|参照文献|참고문헌|참고 문헌|출처|참고자료|المراجع"
+            "|المصادر|מקורות|ביבליוגרפיה|संदर्भ|स्रोत"
         ),
         description="Headings of reference lists, case-folded, without numbering and punctuation.",
     )
     weak_list_headings: tuple[str, ...] = Field(
-        tuple(
-            (
-                "notes|footnotes|links|further reading|see also|external links|resources|anmerkungen|fußnoten|weblinks|notas|note"
-                "|примечания|σημειώσεις|注释|注釈|脚注|注|외부 링크|주석|ملاحظات"
-            ).split("|")
+        _listed(
+            "notes|footnotes|links|further reading|see also|external links|resources|anmerkungen|fußnoten"
+            "|weblinks|notas|note|примечания|σημειώσεις|注释|注釈|脚注|注|외부 링크|주석|ملاحظات"
         ),
         description="Headings under which a list is one only if most entries name an address, a DOI or a year.",
     )
     list_heading_words: tuple[str, ...] = Field(
-        tuple(
-            (
-                "and sources references cited works key selected primary main full consulted used list of the further reading"
-                " notes bibliography citations data literature footnotes endnotes links und quellen literatur verwendete et"
-                " références y fuentes referencias"
-            ).split()
+        _listed(
+            "and|sources|references|cited|works|key|selected|primary|main|full|consulted|used|list|of|the|further"
+            "|reading|notes|bibliography|citations|data|literature|footnotes|endnotes|links|und|quellen|literatur"
+            "|verwendete|et|références|y|fuentes|referencias"
         ),
         description="Words that a heading such as 'Sources and further reading' is made of.",
     )
@@ -127,7 +130,7 @@ class Strong(Section):
 class Sampling(Section):
     """What the checker reads. Seed `verification-receipt`: `all`, `strong-markers`, or a share of the rest."""
 
-    sample: Literal["all", "strong-markers"] | float = Field("all", description="all, strong-markers or 0..1.")
+    sample: Literal["all", "strong-markers"] | Share = Field("all", description="all, strong-markers or 0..1.")
     seed: int = 20
     rest_share: float = Field(0.2, ge=0, le=1, description="Share of the rest under strong-markers.")
     batch_size: int = Field(25, ge=1, le=25)

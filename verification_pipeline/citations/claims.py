@@ -1,0 +1,311 @@
+"""What a marker covers: sentences, clauses, table cells and rows, paragraphs, and their context.
+
+A block's sentences are split with its markers blanked; a marker belongs to the sentence it stands in or behind. Where a
+sentence cites different sources for different clauses, each clause is a claim of its own. What belongs elsewhere: which
+source a marker means (`binding`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from verification_pipeline.citations.markdown import Block, Page
+from verification_pipeline.citations.markers import Token
+from verification_pipeline.config import Citations as CitationSettings
+from verification_pipeline.text.sentences import split
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a group of markers covers: the sentence, the claim's words and places, its scope and context."""
+
+    sentence: Range
+    text: str
+    spans: tuple[Range, ...]
+    scope: str
+    context: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CitedBlock:
+    """One block: its sentences, and for each of its tokens the claim that it covers."""
+
+    sentences: tuple[Range, ...]
+    claims: tuple[tuple[Token, Claim], ...]
+
+
+_CLAUSE_START = re.compile(
+    r"\s*[,;:，；—–-]?\s*(?:and|but|while|whereas|although|though|yet|or|so|as|with|because|which|where|und|aber|während|wobei"
+    r"|sowie|et|mais|tandis|alors|y|pero|mientras|и|а|но|тогда|而|但|并|且)?\b",
+    re.IGNORECASE,
+)
+_CLAUSE_BREAK = re.compile(
+    r"\s*(?:[,;:，；、—–]|\b(?:and|but|while|whereas|although|though|yet|und|aber|während|et|mais|tandis|y|pero|mientras|и|а|но)\b|[而但并且])",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[\u3040-\u30ff\u3400-\u9fff]")
+_SPACE_BEFORE_MARK = re.compile(r"\s+([.,;:!?…。，；：！？）)\]])")
+_GAP_BEFORE_STOP = re.compile(r"(?<=[^\s.!?…。！？,;:]) {3,}(?=[.!?…](?:\s|$))")
+_EMPTY_BRACKETS = re.compile(r"[(（]\s*[,;.]?\s*[)）]|\[\s*\]")
+
+
+def cited(
+    text: str,
+    page: Page,
+    index: int,
+    tokens: Sequence[Token],
+    language: str | None,
+    settings: CitationSettings,
+) -> CitedBlock:
+    """Sentences and claims of one block with its tokens (all inside the block, in order)."""
+    block = page.blocks[index]
+    base = block.start
+    blanked = _for_splitting(page.view, block.start, block.end, tokens)
+    sentences = [(start + base, end + base) for start, end in split(blanked, language)]
+    if not tokens:
+        return CitedBlock(tuple(sentences), ())
+    if block.kind == "cell":
+        whole = _cell(block, index, page, tokens, settings)
+        if whole is not None:
+            return CitedBlock(tuple(sentences), whole)
+    context = _context(block, page)
+    if not sentences:
+        return CitedBlock((), _marks_alone(block, index, page, tokens, context, language))
+    owned = _by_sentence(sentences, tokens)
+    scope = "list-item" if block.kind == "item" and len(sentences) == 1 else "sentence"
+    if _covers_paragraph(text, sentences, tokens):
+        whole_block = (sentences[0][0], sentences[-1][1])
+        claim = _claim(page, tokens, (sentences[-1][0], tokens[-1].end), (whole_block,), "paragraph", context)
+        return CitedBlock(tuple(sentences), tuple((token, claim) for token in tokens))
+    claims: list[tuple[Token, Claim]] = []
+    for number, members in owned.items():
+        start, end = sentences[number]
+        stretch = (min(start, members[0].start), max(end, members[-1].end))
+        claims += _of_sentence(page, stretch, members, scope, context, settings)
+    return CitedBlock(tuple(sentences), tuple(claims))
+
+
+def _blanked(view: str, start: int, end: int, tokens: Sequence[Token]) -> str:
+    pieces, position = [], start
+    for token in tokens:
+        if token.refused or token.keeps_text:
+            continue
+        pieces += [view[position : token.start], " " * (token.end - token.start)]
+        position = token.end
+    pieces.append(view[position:end])
+    return "".join(pieces)
+
+
+def _for_splitting(view: str, start: int, end: int, tokens: Sequence[Token]) -> str:
+    """The block with its markers blanked; before a full stop they lengthen the last word, so that `5 m [1].` ends."""
+    if not tokens:
+        return view[start:end]
+    blanked = _blanked(view, start, end, tokens)
+    return _GAP_BEFORE_STOP.sub(lambda match: "x" * len(match.group()), blanked)
+
+
+def _by_sentence(sentences: Sequence[Range], tokens: Sequence[Token]) -> dict[int, list[Token]]:
+    """Tokens by the sentence that they stand in, or behind; before the first sentence they go with it."""
+    starts = [start for start, _ in sentences]
+    owned: dict[int, list[Token]] = {}
+    for token in tokens:
+        owned.setdefault(max(0, bisect_right(starts, token.start) - 1), []).append(token)
+    return owned
+
+
+def _covers_paragraph(text: str, sentences: Sequence[Range], tokens: Sequence[Token]) -> bool:
+    """Whether all markers stand on a line of their own behind several sentences."""
+    if len(sentences) < 2 or tokens[0].start < sentences[-1][1]:
+        return False
+    return "\n" in text[sentences[-1][1] : tokens[0].start]
+
+
+def _of_sentence(
+    page: Page, sentence: Range, tokens: list[Token], scope: str, context: str | None, settings: CitationSettings
+) -> Iterator[tuple[Token, Claim]]:
+    groups = _groups(page.view, tokens)
+    cuts = _clause_cuts(page.view, sentence, groups, tokens, settings) if len(groups) > 1 else []
+    if not cuts:
+        claim = _claim(page, tokens, sentence, (sentence,), scope, context)
+        for token in tokens:
+            yield token, claim
+        return
+    edges = [sentence[0], *cuts, sentence[1]]
+    for first, last in pairwise(edges):
+        members = [token for token in tokens if first <= token.start < last]
+        claim = _claim(page, tokens, sentence, ((first, last),), "clause", context)
+        for token in members:
+            yield token, claim
+
+
+def _groups(view: str, tokens: Sequence[Token]) -> list[list[Token]]:
+    """Tokens with nothing but punctuation between them stand together."""
+    groups: list[list[Token]] = []
+    for token in tokens:
+        if token.refused or token.keeps_text:
+            continue
+        if groups and not any(map(str.isalnum, view[groups[-1][-1].end : token.start])):
+            groups[-1].append(token)
+        else:
+            groups.append([token])
+    return groups
+
+
+def _clause_cuts(
+    view: str, sentence: Range, groups: list[list[Token]], tokens: Sequence[Token], settings: CitationSettings
+) -> list[int]:
+    """Places right behind a marker group where a new clause begins; none unless every clause says something itself."""
+    cuts: list[int] = []
+    edge = sentence[0]
+    targets: set[tuple[str, ...]] = set()
+    for group in groups[:-1]:
+        end = group[-1].end
+        following = _CLAUSE_BREAK.match(view, end, sentence[1])
+        before = view[max(edge, group[0].start - 2) : group[0].start].strip()[-1:]
+        if following is None and before not in tuple(",;:，；"):
+            continue
+        if _content_words(view, edge, end, tokens) < settings.clause_min_words:
+            continue
+        cuts.append(end)
+        edge = end
+        targets.add(tuple(target.label for token in group for target in token.targets))
+    while cuts and _content_words(view, cuts[-1], sentence[1], tokens) < settings.clause_min_words:
+        cuts.pop()
+    return cuts
+
+
+def _content_words(view: str, start: int, end: int, tokens: Sequence[Token]) -> int:
+    inside = [token for token in tokens if start <= token.start < end]
+    words = _WORD.findall(_blanked(view, start, end, inside))
+    if words and re.fullmatch(
+        r"(?i)and|but|while|whereas|although|though|yet|und|aber|während|et|mais|y|pero|и|а|но", words[0]
+    ):
+        words = words[1:]
+    return len(words)
+
+
+def _claim(
+    page: Page, tokens: Sequence[Token], sentence: Range, spans: tuple[Range, ...], scope: str, context: str | None
+) -> Claim:
+    tight = tuple(_tight(page, span, tokens) for span in spans)
+    text = " ".join(claim_text(page, span, tokens) for span in tight)
+    return Claim(sentence, text, tight, scope, context)
+
+
+def _tight(page: Page, span: Range, tokens: Sequence[Token]) -> Range:
+    """The span without white space, connecting punctuation and markers at its ends."""
+    start, end = span
+    inside = [token for token in tokens if start <= token.start < end]
+    body = _blanked(page.view, start, end, inside)
+    left = len(body) - len(body.lstrip(" \n,;:，；—–"))
+    right = len(body.rstrip(" \n,;，；"))
+    return (start + left, start + right) if left < right else span
+
+
+def claim_text(page: Page, span: Range, tokens: Sequence[Token]) -> str:
+    """The words of a span, markers blanked, white space and what the markers leave behind tidied."""
+    inside = [token for token in tokens if span[0] <= token.start < span[1]]
+    text = (
+        _EMPTY_BRACKETS.sub(" ", _blanked(page.words, span[0], span[1], inside))
+        if inside
+        else page.words[span[0] : span[1]]
+    )
+    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(text.split()))
+
+
+def _context(block: Block, page: Page) -> str | None:
+    """Headings above the block, and what introduces its list."""
+    parts = [page.text_of(index) for index in block.sections]
+    if block.lead >= 0 and page.blocks[block.lead].kind != "heading":
+        parts.append(page.text_of(block.lead))
+    return " > ".join(part for part in parts if part) or None
+
+
+def _cell(
+    block: Block,
+    index: int,
+    page: Page,
+    tokens: Sequence[Token],
+    settings: CitationSettings,
+) -> tuple[tuple[Token, Claim], ...] | None:
+    """The claim of a table cell: with its row and column names; of the row when the cell holds only markers."""
+    own_words = _content_words(page.view, block.start, block.end, tokens)
+    if own_words >= settings.cell_sentence_words:
+        return None
+    row = [
+        page.cells[block.table, block.row, column]
+        for column in range(64)
+        if (block.table, block.row, column) in page.cells
+    ]
+    context = _context(block, page)
+    header = page.cells.get((block.table, 0, block.column))
+    if not own_words:
+        spans = [span for other in row if other != index and (span := _words_of(page, other))]
+        if not spans or block.row == 0:
+            return None
+        text = "; ".join(_named(page, other) for other in row if other != index and _words_of(page, other))
+        claim = Claim((spans[0][0], max(block.end, spans[-1][1])), text, tuple(spans), "row", context)
+        return tuple((token, claim) for token in tokens)
+    if block.row == 0:
+        return None
+    label = page.cells.get((block.table, block.row, 0)) if block.column else None
+    cell = _tight(page, (block.start, block.end), tokens)
+    value = claim_text(page, cell, tokens)
+    names = [other for other in (label, header) if other is not None and other != index and _words_of(page, other)]
+    text = ", ".join(_cell_text(page, other) for other in names)
+    spans = [*(span for other in names if (span := _words_of(page, other))), cell]
+    claim = Claim((block.start, block.end), f"{text}: {value}" if text else value, tuple(spans), "cell", context)
+    return tuple((token, claim) for token in tokens)
+
+
+_MARK = re.compile(r"\[\[?\^?[^\[\]\n]{1,40}\]?\]|【[^【】\n]{1,40}】")
+
+
+def _cell_text(page: Page, index: int) -> str:
+    """The words of a cell without its markers."""
+    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(_MARK.sub(" ", page.text_of(index)).split()))
+
+
+def _words_of(page: Page, index: int) -> Range | None:
+    block = page.blocks[index]
+    text = page.view[block.start : block.end]
+    bare = _MARK.sub(lambda match: " " * len(match.group()), text)
+    if not any(map(str.isalnum, bare)):
+        return None
+    return block.start + len(bare) - len(bare.lstrip()), block.start + len(bare.rstrip())
+
+
+def _named(page: Page, index: int) -> str:
+    block = page.blocks[index]
+    header = page.cells.get((block.table, 0, block.column))
+    name = _cell_text(page, header) if header is not None else ""
+    return f"{name}: {_cell_text(page, index)}" if name else _cell_text(page, index)
+
+
+def _marks_alone(
+    block: Block, index: int, page: Page, tokens: Sequence[Token], context: str | None, language: str | None
+) -> tuple[tuple[Token, Claim], ...]:
+    """A block of markers alone covers the paragraph before it."""
+    before = page.blocks[index - 1] if index and page.blocks[index - 1].kind in ("paragraph", "item") else None
+    if before is None:
+        span = (block.start, block.end)
+        claim = Claim(span, "", (span,), "paragraph", context)
+    else:
+        span = (before.start, before.end)
+        sentences = split(page.view[before.start : before.end], language)
+        last = sentences[-1] if sentences else (0, before.end - before.start)
+        claim = Claim(
+            (before.start + last[0], before.start + last[1]), claim_text(page, span, ()), (span,), "paragraph", context
+        )
+    return tuple((token, claim) for token in tokens)
+
+
+def tokens_in(tokens: Sequence[Token], starts: Sequence[int], block: Block) -> Sequence[Token]:
+    """The tokens that stand inside a block; `starts` are the tokens' starts."""
+    return tokens[bisect_left(starts, block.start) : bisect_left(starts, block.end)]

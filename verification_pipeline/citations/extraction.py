@@ -1,0 +1,231 @@
+"""From a document to its references, markers and pairs: the order of the steps, and the rows they make.
+
+Each step has its own module: `markdown` (shape), `references` (lists), `markers` (tokens), `binding` (sources),
+`claims` (what a marker covers). Nothing vanishes: every token becomes marker rows, and every bound or
+dangling row names a pair.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from verification_pipeline.citations import claims, markdown, markers, references
+from verification_pipeline.citations.binding import Binder, Binding
+from verification_pipeline.citations.catalogue import SourceCatalogue
+from verification_pipeline.citations.markers import Target, Token
+from verification_pipeline.citations.strength import strong_markers
+from verification_pipeline.config import Settings
+from verification_pipeline.keys import normalised, pair_id
+from verification_pipeline.records import Citations, Document, Marker, Pair, Source
+from verification_pipeline.text import numbers
+
+Range = tuple[int, int]
+
+_EMPTY = SourceCatalogue(())
+
+
+def extract(document: Document, own: Sequence[Source], shared: SourceCatalogue | None, settings: Settings) -> Citations:
+    """What a document cites.
+
+    `own` are the source rows that name the document; `shared` is the catalogue of its corpus's other rows, built once.
+    """
+    rules = settings.citations
+    text = document.text
+    page = markdown.read(text, document.body_start)
+    listed = references.read(text, page, rules, document.body_start)
+    binder = Binder(document, SourceCatalogue.build(own), shared or _EMPTY, listed)
+    prose = [index for index, block in enumerate(page.blocks) if not _in_regions(block.start, listed.regions)]
+    found = [token for token in markers.scan(page, text, rules) if not _in_regions(token.start, listed.regions)]
+    tokens = _settled(found, binder)
+    if not any(token.refused is None and token.kind != "wikilink" and not token.keeps_text for token in tokens):
+        tokens = _with_parentheses(tokens, page, listed, binder, settings)
+    rows = _Rows(document, binder, settings)
+    starts = [token.start for token in tokens]
+    sentences: list[Range] = []
+    for index in prose:
+        inside = claims.tokens_in(tokens, starts, page.blocks[index])
+        block = claims.cited(text, page, index, inside, document.language, rules)
+        sentences += block.sentences
+        rows.add(inside, dict(block.claims))
+    return Citations(binder.references(), tuple(rows.markers), tuple(rows.pairs), tuple(sentences))
+
+
+def _in_regions(position: int, regions: Sequence[Range]) -> bool:
+    index = bisect_right(regions, (position, 1 << 62)) - 1
+    return index >= 0 and position < regions[index][1]
+
+
+def _settled(tokens: Sequence[Token], binder: Binder) -> list[Token]:
+    """Refuse what only the document's own numbering tells from a citation; drop links to pages that are no source."""
+    known_superscripts = any(
+        token.kind == "superscript" and not token.refused and binder.bind(token, token.targets[0].label).source
+        for token in tokens
+    )
+    settled: list[Token] = []
+    for token in tokens:
+        if token.keeps_text:
+            if binder.bind(token, token.targets[0].label).source:
+                settled.append(token)
+            continue
+        reason = token.refused or _not_numbering(token, binder, known_superscripts)
+        settled.append(token if reason == token.refused else _refused(token, reason))
+    return settled
+
+
+def _refused(token: Token, reason: str | None) -> Token:
+    return Token(token.start, token.end, token.kind, token.targets, reason, token.address, token.keeps_text)
+
+
+def _not_numbering(token: Token, binder: Binder, known_superscripts: bool) -> str | None:
+    if token.kind not in ("bracket", "superscript", "link", "lens"):
+        return None
+    labels = [target.label for target in token.targets]
+    if token.kind == "superscript" and not known_superscripts and not any(map(binder.is_known_number, labels)):
+        return "power"
+    if "0" in labels and len(labels) > 1 and not binder.zero_based:
+        return "interval"
+    if any(map(binder.is_known_number, labels)) or not all(map(_like_a_year, labels)):
+        return None
+    return "year" if binder.bind(token, labels[0]).source is None else None
+
+
+def _like_a_year(label: str) -> bool:
+    return len(label) == 4 and "1500" <= label <= "2099"
+
+
+def _with_parentheses(
+    tokens: list[Token], page: markdown.Page, listed: references.ReferenceList, binder: Binder, settings: Settings
+) -> list[Token]:
+    """Read `(7)` as a citation in a document that has numbers to cite and no other numeric style."""
+    found = [
+        token
+        for token in markers.numbered_parentheses(page.view, settings.citations)
+        if not _in_regions(token.start, listed.regions)
+    ]
+    known = sum(all(binder.is_known_number(target.label) for target in token.targets) for token in found)
+    if not known or 2 * known < len(found):
+        return tokens
+    taken = [token for token in tokens if token.refused is None]
+    return sorted([*taken, *found], key=lambda token: token.start)
+
+
+class _Rows:
+    """Collects marker and pair rows in document order; one use per document."""
+
+    def __init__(self, document: Document, binder: Binder, settings: Settings) -> None:
+        self.document = document
+        self.binder = binder
+        self.settings = settings
+        self.markers: list[Marker] = []
+        self.pairs: list[Pair] = []
+        self._occurrences: Counter[tuple[str, str]] = Counter()
+        self._of_claim: dict[tuple[tuple[Range, ...], str], str] = {}
+        self._strength: dict[tuple[Range, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def add(self, tokens: Sequence[Token], claim_of: dict[Token, claims.Claim]) -> None:
+        """The rows of one block's tokens."""
+        for token in tokens:
+            claim = claim_of.get(token)
+            for target in token.targets:
+                self.markers.append(self._marker(token, target, claim))
+
+    def _marker(self, token: Token, target: Target, claim: claims.Claim | None) -> Marker:
+        binding = Binding() if token.refused or token.kind == "leaked-token" else self.binder.bind(token, target.label)
+        status, reason = _status(token, binding)
+        if claim is None and status in ("bound", "dangling"):
+            raise AssertionError("a citing token without a claim")
+        named = self._pair(token, target, claim, binding) if claim and status in ("bound", "dangling") else None
+        return Marker(
+            document_key=self.document.document_key,
+            marker_index=len(self.markers),
+            text=self.document.text[token.start : token.end],
+            start=token.start,
+            end=token.end,
+            kind=token.kind,
+            target=binding.source.source_id if binding.source else target.label,
+            source_key=binding.source.source_key if binding.source else None,
+            status=status,
+            pair_id=named,
+            reason=reason,
+        )
+
+    def _pair(self, token: Token, target: Target, claim: claims.Claim, binding: Binding) -> str:
+        """The id of the pair of this claim and target, made on its first marker."""
+        cited = binding.source.source_id if binding.source else target.label
+        known = self._of_claim.get((claim.spans, cited))
+        if known:
+            return known
+        body = normalised(claim.text)
+        occurrence = self._occurrences[body, cited]
+        self._occurrences[body, cited] += 1
+        identity = pair_id(self.document.document_key, claim.text, cited, occurrence)
+        self._of_claim[claim.spans, cited] = identity
+        status, reason = self._pair_status(binding)
+        strong, written = self._strong(claim)
+        text = self.document.text
+        self.pairs.append(
+            Pair(
+                pair_id=identity,
+                document_key=self.document.document_key,
+                pair_index=len(self.pairs),
+                sentence=text[claim.sentence[0] : claim.sentence[1]],
+                sentence_start=claim.sentence[0],
+                sentence_end=claim.sentence[1],
+                claim=claim.text,
+                claim_spans=claim.spans,
+                context=claim.context,
+                marker=text[token.start : token.end],
+                n=target.label if target.label.isdigit() and token.kind != "wikilink" else None,
+                note_id=target.label if token.kind == "wikilink" else None,
+                target=cited,
+                source_key=binding.source.source_key if binding.source else None,
+                locator=target.locator,
+                scope=claim.scope,
+                status=status,
+                reason=reason,
+                strong=bool(strong),
+                strong_markers=strong,
+                numbers=written,
+            )
+        )
+        return identity
+
+    def _pair_status(self, binding: Binding) -> tuple[str, str | None]:
+        source = binding.source
+        if source is None:
+            return "dangling", binding.reason
+        if self.binder.is_self_citation(source):
+            return "uncheckable", "self-citation"
+        if source.status == "ok":
+            return "bound", None
+        if source.reason and source.reason.startswith("too-large"):
+            return "uncheckable", "too-large"
+        return "uncheckable", "unreadable" if source.status == "unreadable" else "no-text"
+
+    def _strong(self, claim: claims.Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        known = self._strength.get(claim.spans)
+        if known is None:
+            typed = numbers.parse(claim.text, self.document.language)
+            strong = strong_markers(claim.text, typed, self.document.language, self.settings.strong)
+            known = self._strength[claim.spans] = strong, tuple(number.text for number in typed)
+        return known
+
+
+def _status(token: Token, binding: Binding) -> tuple[str, str | None]:
+    if token.refused:
+        return "not-a-citation", token.refused
+    if token.kind == "leaked-token":
+        return "unsupported-style", "leaked citation token"
+    if binding.source is not None:
+        return "bound", None
+    if token.kind == "author-year" and binding.by is None:
+        return "unsupported-style", "author and year name no single entry"
+    return "dangling", binding.reason
+
+
+def usable(citations: Citations, sources: Sequence[Source]) -> Iterator[Source]:
+    """The sources of a document that its bound pairs rest on, each once, in the order given."""
+    cited = {pair.source_key for pair in citations.pairs if pair.status == "bound"}
+    return (source for source in sources if source.source_key in cited)

@@ -1,0 +1,586 @@
+"""Typed numbers of a text: value, unit, currency, percent, sign, scale, ranges, years, number words, exact places.
+
+Values are exact decimals in the base unit of their dimension: 0.50 = 0.5, 1.2M = 1.2 million = 1,200,000, 1 km =
+1,000 m. A number is never cut out of a name (COVID-19, H1N1), an address or a DOI. What belongs elsewhere: what a
+number is about (`triage`), the digits of markers and list numbers (callers blank them).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal
+
+Kind = Literal["number", "year", "ordinal", "date", "time", "ratio"]
+Part = Literal["", "low", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a text: `text` is exactly text[start:end], with its sign, currency, scale word and unit.
+
+    `unit` is "" for a bare number, "%" for per cent, "pp" for percentage points, a sign for a currency, else the base
+    unit of a dimension. `other` is the second reading of a form that locales read differently (1.000). `part` says
+    which end of a range it is. Dates, times and ratios are compared by `key`, and their value is 0.
+    """
+
+    start: int
+    end: int
+    text: str
+    value: Decimal
+    unit: str = ""
+    kind: Kind = "number"
+    part: Part = ""
+    other: Decimal | None = None
+    key: str = ""
+
+    def same_quantity(self, other: Number) -> bool:
+        """Whether both say one quantity: value, unit, currency, sign, kind and end of range."""
+        if self.unit != other.unit or self.part != other.part or self.key != other.key:
+            return False
+        if self.kind != other.kind and not {self.kind, other.kind} <= {"number", "year"}:
+            return False
+        if self.value == other.value:
+            return True
+        mine = {self.value, self.other} - {None}
+        return not mine.isdisjoint({other.value, other.other} - {None})
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+def _ranked(listed: str, first: int = 0, step: int = 1) -> dict[str, int]:
+    """Words with their values: groups of equal words between `|`, in steps from the first."""
+    return {word: first + step * rank for rank, words in enumerate(listed.split("|")) for word in words.split()}
+
+
+def _table(lines: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Rows `name factor word; word; …` of a unit table."""
+    for line in lines.strip().splitlines():
+        name, factor, words = line.split(None, 2)
+        yield name, factor, [word.strip() for word in words.split(";")]
+
+
+_SCALES = {
+    word: Decimal(factor)
+    for _, factor, words in _table(
+        """
+        dozen 12 dozen
+        hundred 1e2 hundred; hundert; 百
+        thousand 1e3 thousand; thousands; k; tausend; tsd; mille; mil; тыс; тысяч; тысячи; 千; χιλιάδες
+        myriad 1e4 万; 萬; 만
+        lakh 1e5 lakh; lakhs
+        million 1e6 million; millions; m; mm; mn; mln; mio; millionen; millón; millones; milhões; milioni; miljoen; млн\
+; миллион; миллиона; миллионов; 百万; εκατομμύρια; εκατ
+        crore 1e7 crore; crores
+        yi 1e8 亿; 億; 억
+        billion 1e9 billion; billions; b; bn; mrd; md; milliarde; milliarden; milliard; milliards; miliardi\
+; miljard; млрд; миллиард; миллиарда; миллиардов; 十亿; δισεκατομμύρια; δισ
+        trillion 1e12 trillion; trillions; tn; trn; billionen; трлн; 万亿
+        """
+    )
+    for word in words
+}
+_CURRENCIES = {
+    word: name
+    for name, _, words in _table(
+        """
+        $ 1 $; us$; usd; dollar; dollars; us dollars; 美元; долларов
+        € 1 €; eur; euro; euros; 欧元; евро; ευρώ
+        £ 1 £; gbp; pounds sterling; 英镑
+        ¥ 1 ¥; jpy; yen; 日元; 円
+        CNY 1 cny; rmb; yuan; 人民币; 元
+        ₹ 1 ₹; inr; rupees
+        CHF 1 chf; franken
+        ₽ 1 ₽; rub; рублей; руб
+        ₩ 1 ₩; krw; won
+        A$ 1 a$; aud
+        C$ 1 c$; cad
+        kr 1 kr; sek; nok; dkk
+        """
+    )
+    for word in words
+}
+_UNITS = {
+    word: (name, Decimal(factor))
+    for name, factor, words in _table(
+        """
+        % 1 %; ％; ٪; percent; per cent; pct; prozent; pourcent; pour cent; por ciento; procent; процент; процента\
+; процентов; τοις εκατό
+        pp 1 percentage point; percentage points; pp; prozentpunkte; prozentpunkten; 百分点
+        ‰ 1 ‰
+        W 1 W; watt; watts
+        W 1e-3 mW
+        W 1e3 kW; kilowatt; kilowatts
+        W 1e6 MW; megawatt; megawatts
+        W 1e9 GW; gigawatt; gigawatts
+        W 1e12 TW; terawatt; terawatts
+        Wh 1 Wh
+        Wh 1e3 kWh; kilowatt-hours; kilowatt hours
+        Wh 1e6 MWh; megawatt-hours; megawatt hours
+        Wh 1e9 GWh; gigawatt-hours; gigawatt hours
+        Wh 1e12 TWh; terawatt-hours; terawatt hours
+        kg 1e-9 µg; μg; mcg; microgram; micrograms
+        kg 1e-6 mg; milligram; milligrams
+        kg 1e-3 g; gram; grams; gramm
+        kg 1 kg; kilogram; kilograms; kilogramm; kilos
+        kg 1e3 t; tonne; tonnes; tonnen; metric tons
+        ton 1 ton; tons
+        lb 1 lb; lbs
+        oz 1 oz; ounce; ounces
+        m 1e-9 nm; nanometre; nanometres; nanometer; nanometers
+        m 1e-6 µm; μm; micron; microns; micrometre; micrometres; micrometer; micrometers
+        m 1e-3 mm; millimetre; millimetres; millimeter; millimeters
+        m 1e-2 cm; centimetre; centimetres; centimeter; centimeters
+        m 1 m; metre; metres; meter; meters; metern; 米
+        m 1e3 km; kilometre; kilometres; kilometer; kilometers; kilometern; 公里; км
+        mi 1 mi; mile; miles; meilen
+        ft 1 ft; foot; feet
+        in 1 inch; inches
+        yd 1 yd; yard; yards
+        m2 1 m²; m2; sqm; square metres; square meters
+        m2 1e6 km²; km2; square kilometres; square kilometers
+        ha 1 ha; hectare; hectares; hektar
+        acre 1 acre; acres
+        m3 1 m³; m3; cubic metres; cubic meters
+        l 1e-3 ml; mL; millilitre; millilitres; milliliter; milliliters
+        l 1 l; L; litre; litres; liter; liters; litern
+        s 1e-9 ns; nanosecond; nanoseconds
+        s 1e-6 µs; μs; microsecond; microseconds
+        s 1e-3 ms; msec; millisecond; milliseconds
+        s 1 s; sec; secs; second; seconds; sekunden
+        s 60 min; mins; minute; minutes; minuten
+        s 3600 h; hr; hrs; hour; hours; stunden
+        day 1 day; days; tage; tagen; jours; días; 天
+        day 7 week; weeks; wochen; semaines
+        month 1 month; months; monate; monaten; mois; meses
+        year 1 year; years; yr; yrs; jahre; jahren
+        °C 1 °C; ℃
+        °F 1 °F; ℉
+        ° 1 °; degree; degrees; grad
+        Hz 1 Hz
+        Hz 1e3 kHz
+        Hz 1e6 MHz
+        Hz 1e9 GHz
+        V 1 V; volt; volts
+        V 1e3 kV
+        A 1 ampere; amperes; amps
+        Pa 1 Pa
+        Pa 1e3 kPa
+        Pa 1e6 MPa
+        J 1 joule; joules
+        J 1e3 kJ
+        J 1e6 MJ
+        cal 1e3 kcal
+        B 1e3 kB; KB; kilobytes
+        B 1e6 MB; megabytes
+        B 1e9 GB; gigabytes
+        B 1e12 TB; terabytes
+        m/s 1 m/s
+        km/h 1 km/h; kph
+        mi/h 1 mph
+        kn 1 knot; knots
+        dB 1 dB
+        mol 1e-3 mmol
+        ppm 1 ppm
+        x 1 x; ×; -fold; fold; times
+        """
+    )
+    for word in words
+}
+_FOLDED_UNITS = {word.casefold(): unit for word, unit in reversed(_UNITS.items())}
+_WORD_VALUES = _ranked(
+    "zero|one eins|two zwei deux|three drei trois tres|four vier quatre cuatro|five fünf cinq cinco|six sechs seis"
+    "|seven sieben siete|eight acht huit ocho|nine neun neuf nueve|ten zehn dix diez|eleven onze"
+    "|twelve zwölf douze doce|thirteen dreizehn treize trece|fourteen vierzehn quatorze catorce|fifteen fünfzehn quinze quince"
+    "|sixteen sechzehn|seventeen siebzehn|eighteen achtzehn|nineteen neunzehn"
+)
+_TENS = _ranked(
+    "twenty zwanzig vingt veinte|thirty dreißig trente treinta|forty vierzig quarante cuarenta|fifty fünfzig cinquante"
+    " cincuenta|sixty sechzig soixante sesenta|seventy siebzig setenta|eighty achtzig ochenta|ninety neunzig noventa",
+    20,
+    10,
+)
+_WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_PLURAL_SCALES = {"dozen": 12, "hundert": 100, "tausend": 1_000, "millionen": 10**6, "milliarden": 10**9}
+_WORD_LIKE = {**_WORD_VALUES, **_TENS, **_WORD_SCALES, **_PLURAL_SCALES}
+_NUMBER_WORDS = frozenset(_WORD_LIKE)
+
+_COMMA_DECIMALS = _words(
+    "de fr es it pt nl ru uk pl cs sk sl hr sr bg el da sv nb nn no fi et lv lt hu ro tr id vi ca gl eu"
+)
+_SPACES = " \u00a0\u202f\u2009"
+_DIGITS = re.compile(rf"(?:(?<![\w.)\]])\.(?=\d))?\d++(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*+")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
+_HAS_ADDRESS = re.compile(r"://|www\.|doi:|arxiv:|10\.\d{4,9}/", re.IGNORECASE)
+_SIGN = "-−"
+_ISO_DATE = re.compile(r"(1\d|20)\d\d-[01]\d-[0-3]\d(?!\d)")
+_GROUPED = re.compile(
+    rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?:\.\d+)?|\d{{1,3}}(?:\.\d{{3}})+(?:,\d+)?"
+    rf"|\d{{1,3}}(?:[{_SPACES}'’]\d{{3}})+(?:[.,]\d+)?"
+)
+_DECIMAL = re.compile(r"\d+[.,٫]\d+")
+_AFTER = re.compile(
+    rf"(?P<gap>[{_SPACES}]?-?)(?:(?P<sign>[%％٪‰℃℉×]|°[CFcf]?(?![^\W_])|(?:(?:US|A|C)?\$|[€£¥₹₽₩])(?!\d))"
+    r"|(?P<word>[^\W\d_\u2e80-\ud7ff\uf900-\ufaff]++[²³]?(?:2(?![\w.])|3(?![\w.])|/[a-z]{1,3}(?![^\W_]))?))"
+)
+_SECOND_WORD = re.compile(rf"[{_SPACES}-](?P<word>[^\W\d_]++)")
+_FIRST_WORDS = frozenset(word.split()[0] for word in {**_UNITS, **_CURRENCIES} if " " in word)
+_CJK_AFTER = re.compile(
+    r"(?P<scale>万亿|百万|十亿|[百千万萬亿億만억])?个?"
+    r"(?P<unit>百分点|美元|欧元|英镑|日元|人民币|元|公里|米|天|円)?"
+)
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
+_POWER = re.compile(
+    rf"(?:(?P<times>[{_SPACES}]?[×x·*][{_SPACES}]?10)|(?<=10))"
+    r"(?:(?:\^|\*\*)\{?)?(?P<exponent>(?<=[\^*{])[-−]?\d{1,3}|[⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})\}?(?!\d)"
+)
+_TIGHT_SCALES = _words("k K M B T bn mn tn Mio Mrd m")
+_LOOSE_SCALES = _words("bn mn mln mio mrd Mio Mrd M tn trn Tsd Md")
+_RANGE_DASH = re.compile(rf"[{_SPACES}]?[-–—~～至][{_SPACES}]?")
+_RANGE_WORD = re.compile(rf"[{_SPACES}](?:to|through|bis|à|a|до|έως)[{_SPACES}]", re.IGNORECASE)
+_RANGE_AND = re.compile(rf"[{_SPACES}](?:and|und|et|y|и|και)[{_SPACES}]", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?:between|zwischen|entre|между|μεταξύ)\s+(?:about\s+|around\s+)?$", re.IGNORECASE)
+_NAME_BEFORE = re.compile(r"[^\W\d_][\w.]*-?$")
+_LOWER_PREFIX = re.compile(r"(?<![\w-])(?:mid|pre|post|non|sub|early|late|since|circa|top|ca|about|und|bis|or)-$")
+_ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|re|ème|e|º|ª)(?![^\W_])")
+_DECADE_TAIL = re.compile(r"['’]?s(?![^\W_])")
+
+
+def parse(text: str, language: str | None = None) -> tuple[Number, ...]:
+    """Every typed number of a text, in order. `language` (ISO 639-1) says how 1.000 and 1,5 are read."""
+    if _HAS_ADDRESS.search(text):
+        text = _ADDRESS.sub(lambda match: "\x00" * len(match.group()), text)
+    numbers: list[Number] = []
+    for match in _DIGITS.finditer(text):
+        if not numbers or match.start() >= numbers[-1].end:
+            numbers.extend(_read_digits(text, match, language))
+    if not _NUMBER_WORDS.isdisjoint(_LETTERS.findall(text.lower())):
+        numbers = _without_overlaps(sorted([*numbers, *_read_words(text)], key=lambda number: number.start))
+    return tuple(_with_ranges(text, numbers)) if len(numbers) > 1 else tuple(numbers)
+
+
+def _without_overlaps(numbers: list[Number]) -> list[Number]:
+    kept: list[Number] = []
+    for number in numbers:
+        if number.text and (not kept or number.start >= kept[-1].end):
+            kept.append(number)
+    return kept
+
+
+def _read_digits(text: str, match: re.Match[str], language: str | None) -> list[Number]:
+    """The numbers of one run of digits and separators: usually one, several for a list such as 1,2,3."""
+    start, end = match.span()
+    raw = match.group()
+    if start and _in_name(text, start):
+        return []
+    date = _ISO_DATE.match(text, start) if len(raw) == 4 else None
+    if date:
+        return [Number(start, date.end(), date.group(), Decimal(0), kind="date", key=date.group())]
+    if start >= 8 and text[start - 1] == "-" and _ISO_DATE.match(text, max(0, start - 5)):
+        return []
+    if start >= 8 and text[start - 1] == "-" and _ISO_DATE.match(text, max(0, start - 8)):
+        return []
+    if ":" in raw or "/" in raw:
+        if ":" in raw and "/" in raw:
+            return []
+        kind: Kind = "time" if ":" in raw else "ratio"
+        return [Number(start, end, raw, Decimal(0), kind=kind, key=raw.replace(" ", ""))]
+    value = _value(raw, language)
+    if value is None:
+        parts = list(re.finditer(r"\d+", raw)) if "." not in raw else []
+        return [
+            number
+            for part in parts
+            for number in [_finished(text, start + part.start(), start + part.end(), Decimal(part.group()), None)]
+            if number
+        ]
+    number = _finished(text, start, end, *value)
+    return [number] if number else []
+
+
+def _in_name(text: str, start: int) -> bool:
+    """Whether digits at `start` belong to a word: H1N1, COVID-19, B_2; not mid-2020."""
+    before = text[start - 1]
+    if before == "_" or before.isalpha():
+        if before in _CURRENCY_SIGNS or "\u2e80" <= before <= "\ud7ff":
+            return False
+        return not (before.isalpha() and _CURRENCY_BEFORE.search(text[max(0, start - 4) : start]))
+    if before in "-‑" and start > 1 and (text[start - 2].isalpha()):
+        return not _LOWER_PREFIX.search(text[max(0, start - 10) : start].lower()) and not text[start - 2].islower()
+    return False
+
+
+_CURRENCY_NAMES = frozenset(_CURRENCIES.values())
+_CURRENCY_SIGNS = frozenset("$€£¥₹₽₩")
+_CURRENCY_BEFORE = re.compile(
+    rf"(?:(?:US|A|C)\$|[$€£¥₹₽₩]|(?<![^\W_])(?:USD|EUR|GBP|JPY|CNY|RMB|INR|CHF|SEK|NOK|DKK|AUD|CAD))[{_SPACES}]?[-−]?$"
+)
+
+
+def _value(raw: str, language: str | None) -> tuple[Decimal, Decimal | None] | None:
+    """The value of a run of digits, with its second reading; None when it is no single number."""
+    if raw.isdigit():
+        return Decimal(raw), None
+    if raw[0] == ".":
+        return (Decimal(f"0{raw}"), None) if raw[1:].isdigit() else None
+    if _GROUPED.fullmatch(raw):
+        return _grouped(raw, language)
+    if _DECIMAL.fullmatch(raw):
+        return Decimal(raw.replace(",", ".").replace("٫", ".")), None
+    return None
+
+
+def _grouped(raw: str, language: str | None) -> tuple[Decimal, Decimal | None]:
+    """A form with groups of three digits. One group alone is read by locale; 1.000 both ways without one."""
+    marks = [character for character in raw if character in ".,"]
+    comma_decimals = language in _COMMA_DECIMALS
+    if len(marks) == 1 and not any(character in raw for character in _SPACES + "'’"):
+        as_group = Decimal(raw.replace(marks[0], ""))
+        as_decimal = Decimal(raw.replace(",", "."))
+        if (marks[0] == ",") == comma_decimals and language is not None:
+            return as_decimal, None
+        if marks[0] == ",":
+            return as_group, None
+        if comma_decimals:
+            return as_group, None
+        return (as_decimal, as_group) if language is None and raw.endswith("000") else (as_decimal, None)
+    bare = raw.translate(dict.fromkeys(map(ord, _SPACES + "'’")))
+    last = max(bare.rfind("."), bare.rfind(","))
+    tail = len(bare) - last - 1
+    mixed = "." in bare and "," in bare
+    if last >= 0 and (mixed or (len(marks) == 1 and tail != 3)):
+        whole = bare[:last].replace(".", "").replace(",", "")
+        return Decimal(f"{whole}.{bare[last + 1 :]}"), None
+    return Decimal(bare.replace(".", "").replace(",", "")), None
+
+
+def _finished(text: str, start: int, end: int, value: Decimal, other: Decimal | None) -> Number | None:
+    """A number with what stands around its digits; None when letters stick to it that are no unit (5G, 3b)."""
+    first = start
+    bare = end
+    kind: Kind = "number"
+    currency = ""
+    before = _CURRENCY_BEFORE.search(text, max(0, start - 5), start)
+    if before and before.end() == start:
+        currency = _CURRENCIES[before.group().strip(_SPACES + _SIGN).casefold()]
+        first = before.start()
+        if before.group()[-1] in _SIGN:
+            value = -value
+    if first and text[first - 1] in _SIGN and (first == 1 or text[first - 2] in " (\u00a0\n[{,;:"):
+        value, first = -value, first - 1
+    plain = end - start == 4 and text[start:end].isdigit() and not currency and value > 0
+    if plain and 1000 <= value <= 2100:
+        decade = _DECADE_TAIL.match(text, end)
+        if decade:
+            return Number(first, decade.end(), text[first : decade.end()], Decimal(0), kind="year", key=f"{value}s")
+    power = _POWER.match(text, end)
+    if power:
+        exponent = int(power.group("exponent").translate(_SUPERSCRIPTS))
+        ten = value if power.group("times") is None else Decimal(10)
+        if abs(exponent) > 30:
+            return None
+        value, end, plain = (value if power.group("times") else Decimal(1)) * ten**exponent, power.end(), False
+    scale, end = _scale_after(text, end, bool(currency))
+    if scale is not None:
+        value, other = value * scale, other and other * scale
+    unit, end = _unit_after(text, end, currency)
+    if unit is not None:
+        name, factor = unit
+        return Number(first, end, text[first:end], value * factor, name, "number", "", other and other * factor)
+    if end == bare:
+        if plain and 1000 <= value <= 2100:
+            kind = "year"
+        ordinal = _ORDINAL_TAIL.match(text, end)
+        if ordinal:
+            return Number(first, ordinal.end(), text[first : ordinal.end()], value, kind="ordinal")
+        following = text[end : end + 1]
+        if following == "_" or (following.isalpha() and following < "\u2e80"):
+            return None
+    return Number(first, end, text[first:end], value, currency, kind, "", other)
+
+
+def _scale_after(text: str, end: int, money: bool) -> tuple[Decimal | None, int]:
+    """The scale word that follows at `end` (million, bn, k, 亿), and where it ends."""
+    following = text[end : end + 1]
+    if "\u2e80" <= following <= "\ud7ff":
+        match = _CJK_AFTER.match(text, end)
+        scale = match.group("scale") if match else None
+        return (_SCALES[scale], end + len(scale)) if scale else (None, end)
+    after = _AFTER.match(text, end)
+    word = after.group("word") if after else None
+    if after is None or word is None:
+        return None, end
+    if after.group("gap"):
+        known = word in _LOOSE_SCALES or (len(word) > 2 and word.casefold() in _SCALES)
+    else:
+        known = (word in _TIGHT_SCALES and (word != "m" or money)) or (len(word) > 2 and word.casefold() in _SCALES)
+    if not known:
+        return None, end
+    stop = after.end()
+    if text[stop : stop + 1] == "." and len(word) <= 4 and text[stop + 1 : stop + 2] in _SPACES:
+        stop += bool(_AFTER.match(text, stop + 1)) and word not in _TIGHT_SCALES - {"Mio", "Mrd"}
+    return _SCALES[word.casefold()], stop
+
+
+def _unit_after(text: str, end: int, currency: str) -> tuple[tuple[str, Decimal] | None, int]:
+    """The unit that follows at `end`, and where it ends; a currency that stood before wins over one behind."""
+    following = text[end : end + 1]
+    if "\u2e80" <= following <= "\ud7ff":
+        match = _CJK_AFTER.match(text, end)
+        word = match.group("unit") if match else None
+        stop = match.end() if match else end
+    else:
+        match = _AFTER.match(text, end)
+        word = (match.group("sign") or match.group("word")) if match else None
+        stop = match.end() if match else end
+        if word and word.casefold() in _FIRST_WORDS:
+            second = _SECOND_WORD.match(text, stop)
+            both = f"{word} {second.group('word')}".casefold() if second else ""
+            if second and (both in _FOLDED_UNITS or both in _CURRENCIES):
+                word, stop = both, second.end()
+        if match and match.group("gap") == "-" and word in ("fold", "Fold"):
+            word = "-fold"
+    bare = ((currency, Decimal(1)), end) if currency else (None, end)
+    if not word:
+        return bare
+    folded = word.casefold()
+    if folded in _CURRENCIES and word not in _UNITS:
+        return (currency or _CURRENCIES[folded], Decimal(1)), stop
+    if currency:
+        return bare
+    unit = _UNITS.get(word) or (_FOLDED_UNITS.get(folded) if len(word) > 2 else None)
+    return (unit, stop) if unit else (None, end)
+
+
+_ANY_NUMBER_WORD = "|".join(sorted(_WORD_LIKE, key=len, reverse=True))
+_NUMBER_WORD_RUN = re.compile(
+    rf"(?<![^\W_])(?:{_ANY_NUMBER_WORD})"
+    rf"(?:(?:[{_SPACES}-]|[{_SPACES}]and[{_SPACES}])(?:{_ANY_NUMBER_WORD})(?![^\W_]))*+(?![^\W_])",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_NO_NUMBERS = (
+    ["one"],
+    ["hundred"],
+    ["thousand"],
+    ["million"],
+    ["billion"],
+    ["trillion"],
+    ["millionen"],
+    ["milliarden"],
+)
+
+
+def _read_words(text: str) -> Iterator[Number]:
+    for match in _NUMBER_WORD_RUN.finditer(text):
+        words = [word for word in _WORD.findall(match.group().lower()) if word != "and"]
+        joined = any(word.group().lower() == "and" for word in _WORD.finditer(match.group()))
+        value = None if joined and _WORD_SCALES.keys().isdisjoint(words) else _words_value(words)
+        if value is None:
+            yield from _single_words(text, match)
+        elif words not in _NO_NUMBERS:
+            yield _with_unit(text, match.start(), match.end(), Decimal(value))
+
+
+def _single_words(text: str, run: re.Match[str]) -> Iterator[Number]:
+    """The words of a run that do not form one number, each by itself: between five and six."""
+    for match in _WORD.finditer(text, run.start(), run.end()):
+        word = match.group().lower()
+        value = _words_value([word]) if word in _NUMBER_WORDS and [word] not in _NO_NUMBERS else None
+        if value is not None:
+            yield _with_unit(text, match.start(), match.end(), Decimal(value))
+
+
+def _with_unit(text: str, start: int, end: int, value: Decimal) -> Number:
+    if text[start - 1 : start].isdigit() or re.search(rf"\d[{_SPACES}-]$", text[max(0, start - 2) : start]):
+        return Number(start, start, "", value)
+    unit, stop = _unit_after(text, end, "")
+    if unit is None:
+        return Number(start, end, text[start:end], value)
+    return Number(start, stop, text[start:stop], value * unit[1], unit[0])
+
+
+def _words_value(words: list[str]) -> int | None:
+    """The value of cardinal words: forty two, one hundred five, two million; None when they do not form one number."""
+    total = current = 0
+    last = ""
+    for word in words:
+        if word in _WORD_VALUES:
+            value = _WORD_VALUES[word]
+            if last == "unit" or (last == "ten" and not 0 < value < 10):
+                return None
+            current, last = current + value, "unit"
+        elif word in _TENS:
+            if last in ("unit", "ten"):
+                return None
+            current, last = current + _TENS[word], "ten"
+        else:
+            scale = _WORD_SCALES.get(word) or _PLURAL_SCALES[word]
+            if scale in (12, 100):
+                current = (current or 1) * scale
+            else:
+                total, current = total + (current or 1) * scale, 0
+            last = "scale"
+    return total + current
+
+
+def _with_ranges(text: str, numbers: list[Number]) -> Iterator[Number]:
+    """Join the two ends of a range: the first takes unit and scale from the second, both say which end they are."""
+    position = 0
+    while position < len(numbers):
+        low = numbers[position]
+        high = numbers[position + 1] if position + 1 < len(numbers) else None
+        joined = _range(text, low, high) if high is not None else None
+        if joined:
+            yield from joined
+            position += 2
+        else:
+            yield low
+            position += 1
+
+
+def _range(text: str, low: Number, high: Number) -> tuple[Number, Number] | None:
+    gap = text[low.end : high.start]
+    if not gap or len(gap) > 12 or low.key or high.key:
+        return None
+    dash = bool(_RANGE_DASH.fullmatch(gap))
+    if not (
+        dash
+        or _RANGE_WORD.fullmatch(gap)
+        or (_RANGE_AND.fullmatch(gap) and _BETWEEN.search(text[max(0, low.start - 24) : low.start]))
+    ):
+        return None
+    if low.kind == "year" and dash and high.unit == "" and high.end - high.start == 2 and high.text.isdigit():
+        year = low.value - low.value % 100 + high.value
+        if year <= low.value:
+            return None
+        high = replace(high, value=year, kind="year")
+    if low.unit != high.unit and low.unit and high.unit:
+        return None
+    money = bool(low.unit) and low.unit in _CURRENCY_NAMES
+    if (not low.unit and high.unit and low.kind != "year") or (money and low.unit == high.unit):
+        low = _scaled_like(low, high)
+    elif money and not high.unit:
+        high = replace(high, unit=low.unit)
+    elif not low.unit and not high.unit and low.kind == high.kind == "number":
+        low = _scaled_like(low, high)
+    if low.value >= high.value:
+        return None
+    return replace(low, part="low"), replace(high, part="high")
+
+
+def _scaled_like(low: Number, high: Number) -> Number:
+    """The low end read with the scale and unit written once, behind the high end."""
+    digits = _DIGITS.search(high.text)
+    if digits is None or _DIGITS.search(low.text) is None:
+        return replace(low, unit=high.unit)
+    bare = _value(digits.group(), None)
+    written = _value(_DIGITS.search(low.text).group(), None)  # type: ignore[union-attr]
+    if bare is None or written is None or not bare[0] or abs(low.value) != written[0]:
+        return replace(low, unit=high.unit) if not low.unit else low
+    return replace(low, value=low.value * (abs(high.value) / bare[0]), unit=high.unit)
