@@ -14,6 +14,7 @@ _DEPS = {
     "markers": ["documents", "sources", "references"],
     "pairs": ["documents", "markers"],
     "document_sources": ["sources", "markers", "references"],
+    "census": ["documents", "markers"],
     "triage": ["pairs", "document_sources", "texts"],
     "quotes": ["documents", "pairs", "document_sources", "texts"],
     "uncited_numbers": ["documents", "pairs", "document_sources", "texts"],

@@ -33,6 +33,9 @@ def _broken(store: Store, shard: int) -> Iterator[str]:
         "marker that cites nothing but names a pair",
         markers.filter(pl.col("pair_id").is_not_null() & ~pl.col("status").is_in(["bound", "dangling"])),
     )
+    census = store.read("census", shard)
+    lost = census.filter(pl.col("marker_like") > pl.col("marker_rows"))
+    yield from _rows(shard, "document with more marker-like tokens than markers", lost)
     yield from _rows(shard, "pair without a marker", pairs.join(citing, on="pair_id", how="anti"))
     yield from _rows(shard, "pair without a triage outcome", pairs.join(triage, on="pair_id", how="anti"))
     yield from _rows(shard, "triage outcome without a pair", triage.join(pairs, on="pair_id", how="anti"))

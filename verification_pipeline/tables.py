@@ -256,6 +256,17 @@ _ALL = (
         ),
     ),
     Table(
+        "census",
+        "readable document",
+        "document",
+        ("document_key",),
+        (
+            _DOCUMENT_KEY,
+            _c("marker_like", INTEGER, "Tokens of its prose that look like citations, counted independently."),
+            _c("marker_rows", INTEGER, "Rows of `markers`: never fewer than that."),
+        ),
+    ),
+    Table(
         "document_sources",
         "source that a document may rest on",
         "document",

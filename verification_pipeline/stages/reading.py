@@ -29,6 +29,7 @@ TABLES = (
     "markers",
     "pairs",
     "document_sources",
+    "census",
     "triage",
     "quotes",
     "uncited_numbers",
@@ -48,6 +49,15 @@ class _LinkRow:
     source_key: str
     source_shard: int
     owned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _CensusRow:
+    """A row of `census`."""
+
+    document_key: str
+    marker_like: int
+    marker_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +133,9 @@ def _read(
             _LinkRow(key, source.source_key, at, number < len(owned.sources))
             for number, (source, at) in enumerate(placed)
         ],
+        "census": [_CensusRow(key, citations.count_marker_like(document.text, cited.prose), len(cited.markers))],
         "triage": triage.triage(cited.pairs, evidence, settings),
-        "quotes": check_quotes(document, cited, evidence, unreadable, settings),
+        "quotes": check_quotes(document, cited, evidence, unreadable, settings.quotes),
         "uncited_numbers": triage.uncited_numbers(document, cited, evidence, settings),
         "doi_mentions": find_mentions(document, cited, own, evidence, settings),
         "findings_in_text": [*find_leaks(document), *find_unattributed_code(document, cited, evidence)],
