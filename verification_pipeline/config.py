@@ -215,6 +215,82 @@ class Quotes(Section):
 class Independence(Section):
     """When two sources are one voice."""
 
+    shingle_words: int = Field(5, ge=2, description="Words of a shingle; an ideograph is a word.")
+    min_shingles: int = Field(12, ge=1, description="Texts with fewer distinct shingles of prose are never compared.")
+    body_share: float = Field(
+        0.5, gt=0, le=1, description="Least share of the smaller text's shingles in the larger for one voice."
+    )
+    wire_share: float = Field(0.3, gt=0, le=1, description="The same where both texts credit one agency.")
+    sketch_rate: int = Field(16, ge=1, description="One shingle in so many is sampled.")
+    sketch_least: int = Field(32, ge=1, description="Fewest samples of a text that has them.")
+    sketch_most: int = Field(512, ge=1, description="Most samples of a text.")
+    candidate_share: float = Field(0.15, gt=0, le=1, description="Least estimated overlap for an exact comparison.")
+    followed: int = Field(32, ge=2, description="Texts that a shared shingle links each text to, at most.")
+    cached_texts: int = Field(2_048, ge=0, description="Shingled texts kept while candidates are compared.")
+    short_line_words: int = Field(8, ge=1, description="A shorter line without a full stop is a menu or heading.")
+    capital_share: float = Field(0.7, gt=0, le=1, description="A stretch with so many capitalised words is a menu.")
+    boilerplate: tuple[str, ...] = (
+        "we use cookies", "uses cookies to", "use of cookies", "accept all cookies", "manage cookie preferences",
+        "your privacy choices", "we value your privacy", "consent to the", "skip to main", "skip to content",
+        "all rights reserved", "sign up for our", "sign up to our", "subscribe to our", "subscribe to continue",
+        "subscribe now to", "already a subscriber", "log in to", "sign in to", "create an account",
+        "create a free account", "share this article", "share on facebook", "share on twitter", "follow us on",
+        "terms of service", "terms of use", "terms and conditions", "privacy policy and", "read our privacy",
+        "enable javascript in", "please enable javascript", "your browser does", "click here to", "page not found",
+        "page you are", "verify you are", "checking your browser", "wir verwenden cookies", "diese website verwendet",
+        "alle rechte vorbehalten", "abonnieren sie unseren", "nous utilisons des", "tous droits réservés",
+        "politique de confidentialité", "utilizamos cookies para", "este sitio utiliza", "todos los derechos",
+        "política de privacidad", "questo sito utilizza", "tutti i diritti", "este site utiliza",
+        "todos os direitos", "мы используем файлы", "все права защищены", "版权所有", "保留所有权利",
+    )  # fmt: skip
+    agencies: Mapping[str, tuple[str, ...]] = {
+        "Reuters": ("Reuters", "REUTERS", "Thomson Reuters", "路透社", "路透", "ロイター", "Рейтер"),
+        "AP": ("AP", "Associated Press", "ASSOCIATED PRESS", "美联社", "AP通信"),
+        "AFP": ("AFP", "Agence France-Presse", "法新社", "АФП"),
+        "dpa": ("dpa", "dpa-infocom", "dpa-AFX", "Deutsche Presse-Agentur"),
+        "EFE": ("EFE", "Agencia EFE"),
+        "Europa Press": ("Europa Press", "EUROPA PRESS"),
+        "ANSA": ("ANSA",),
+        "APA": ("APA",),
+        "Keystone-SDA": ("Keystone-SDA", "keystone-sda", "sda"),
+        "Lusa": ("Lusa", "LUSA"),
+        "Xinhua": ("Xinhua", "XINHUA", "新华社", "新華社", "新华网"),
+        "Kyodo": ("Kyodo", "KYODO", "Kyodo News", "共同", "共同社", "共同通信"),
+        "TASS": ("TASS", "ТАСС"),
+        "RIA Novosti": ("RIA Novosti", "РИА Новости"),
+        "Interfax": ("Interfax", "Интерфакс"),
+        "Yonhap": ("Yonhap", "연합뉴스"),
+        "PTI": ("PTI", "Press Trust of India"),
+        "ANI": ("ANI",),
+        "PA": ("PA Media", "PA news agency", "Press Association"),
+        "Canadian Press": ("The Canadian Press", "Canadian Press", "CP"),
+        "AAP": ("AAP", "Australian Associated Press"),
+        "UPI": ("UPI", "United Press International"),
+        "Bloomberg": ("Bloomberg",),
+        "PR Newswire": ("PRNewswire", "PR Newswire", "PRNewswire-PRWeb", "CNW"),
+        "Business Wire": ("BUSINESS WIRE", "Business Wire"),
+        "GlobeNewswire": ("GLOBE NEWSWIRE", "GlobeNewswire", "GLOBENEWSWIRE"),
+        "Accesswire": ("ACCESSWIRE", "ACCESS Newswire"),
+        "EurekAlert": ("EurekAlert!", "EurekAlert"),
+    }
+    agency_hosts: Mapping[str, tuple[str, ...]] = {
+        "Reuters": ("reuters.com",),
+        "AP": ("apnews.com", "ap.org"),
+        "AFP": ("afp.com",),
+        "dpa": ("dpa.com",),
+        "EFE": ("efe.com",),
+        "ANSA": ("ansa.it",),
+        "Xinhua": ("xinhuanet.com", "news.cn"),
+        "Kyodo": ("kyodonews.net", "kyodo.co.jp"),
+        "TASS": ("tass.com", "tass.ru"),
+        "Yonhap": ("yna.co.kr",),
+        "PR Newswire": ("prnewswire.com", "prnewswire.co.uk", "newswire.ca"),
+        "Business Wire": ("businesswire.com",),
+        "GlobeNewswire": ("globenewswire.com",),
+        "Accesswire": ("accesswire.com",),
+        "EurekAlert": ("eurekalert.org",),
+    }
+
 
 class Registers(Section):
     """Retraction registers: which are asked (those are required for `ok`), and when one counts as down."""
@@ -245,6 +321,49 @@ class Registers(Section):
         ("retraction", "retraction notice", "notice of retraction", "withdrawal notice", "expression of concern"),
         description="Words before a title (with a colon, a dash, `to` or `of`) that make it the title of a notice.",
     )
+
+
+class Acknowledgement(Section):
+    """Words with which a document says that a work was retracted. Lists hold regular expressions of one word each."""
+
+    retracted: tuple[str, ...] = Field(
+        ("retracted", "zurückgezogene?[nrsm]?", "retrahierte?[nrsm]?", "rétractée?s?", "retractad[oa]s?",
+         "ritrattat[oaie]", "retratad[oa]s?", "ingetrokken", "teruggetrokken", "отозван[аоы]?", "ретрагирован[аоы]?",
+         "撤稿", "撤回", "철회"),
+        description="Said of a publication.",
+    )  # fmt: skip
+    withdrawn: tuple[str, ...] = Field(
+        ("withdrawn", "retirée?s?", "retirad[oa]s?", "ritirat[oaie]"),
+        description="Said of a publication only beside a word for one.",
+    )
+    nouns: tuple[str, ...] = Field(
+        ("retraction", "Retraktion", "rétractation", "retractación", "ritrattazione", "retratação"),
+        description="The event: counts as a notice, or with an owner (`its`, `of the paper`).",
+    )
+    works: tuple[str, ...] = Field(
+        ("papers?", "stud(?:y|ies)", "articles?", "publications?", "preprints?", "manuscripts?", "trials?", "reports?",
+         "reviews?", "analys[ie]s", "research", "works?", "journals?", "editors?", "publishers?", "meta-analys[ie]s",
+         "Studien?", "Arbeit(?:en)?", "Artikel", "Aufs(?:atz|ätze)", "Publikation(?:en)?", "Veröffentlichung(?:en)?",
+         "Beitr(?:ag|äge)", "Zeitschrift", "Verlag", "études?", "revues?", "essais?", "estudios?", "artículos?",
+         "trabajos?", "revista", "artigos?", "estudos?", "articol[oi]", "studi[oi]?", "rivista", "artikel",
+         "tijdschrift", "onderzoek", "стать[яию]", "работ[аыу]", "исследовани[еяю]", "журнал", "论文", "文章", "研究",
+         "期刊", "論文", "논문"),
+        description="A publication, or who can retract one.",
+    )  # fmt: skip
+    denials: tuple[str, ...] = Field(
+        ("never", "not", "n't", "n’t", "nor", "neither", "no", "without", "non", "un", "nicht", "nie(?:mals)?",
+         "kein\\w*", "ohne", "sich", "ne", "n'", "n’", "pas", "jamais", "sans", "nunca", "sin", "mai", "não", "niet",
+         "nooit", "не", "никогда", "未", "没有", "沒有", "從未", "从未"),
+        description="Before the words, in the same clause: the opposite is meant.",
+    )  # fmt: skip
+    suppositions: tuple[str, ...] = Field(
+        ("should", "would", "could", "might", "must", "may", "can", "cannot", "if", "unless", "whether", "calls?",
+         "called", "calling", "demands?", "demanded", "demanding", "requests?", "requested", "asked", "asks", "urged",
+         "urges", "petition\\w*", "refused", "declined", "rather", "unlike", "contrast", "contrary", "opposed", "other",
+         "another", "sollte\\w*", "könnte\\w*", "müsste\\w*", "falls", "forder\\w*", "devrait", "pourrait", "debería",
+         "podría"),
+        description="Before the words, in the same clause: it is asked for, supposed, or said of something else.",
+    )  # fmt: skip
 
 
 class Policy(Section):
@@ -289,6 +408,7 @@ class Settings(Section):
     quotes: Quotes = Quotes()
     independence: Independence = Independence()
     registers: Registers = Registers()
+    acknowledgement: Acknowledgement = Acknowledgement()
     policy: Policy = Policy()
     text_checks: TextChecks = TextChecks()
     metrics: Metrics = Metrics()
