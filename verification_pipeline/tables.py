@@ -27,6 +27,7 @@ FLAG = pl.Boolean()
 DAY = pl.Date()
 MOMENT = pl.Datetime("us", "UTC")
 TEXTS = pl.List(pl.String())
+INTEGERS = pl.List(pl.Int64())
 SPANS = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 
 
@@ -444,6 +445,20 @@ _ALL = (
             _n("disagreement", TEXT, "Which registers say otherwise."),
             _c("stale", FLAG, "Whether a required register failed and an older answer stands."),
             _n("reason", TEXT, "Why it is unavailable."),
+        ),
+    ),
+    Table(
+        "sketches",
+        "source with usable text",
+        "document",
+        ("source_key",),
+        (
+            _c("source_key", TEXT, "Source whose text was sketched."),
+            _c("text_sha256", TEXT, "Stored text the sketch was made of."),
+            _c("n_shingles", INTEGER, "Distinct shingles of prose in that text."),
+            _c("limit", INTEGER, "The sampled hashes are complete below this."),
+            _c("hashes", INTEGERS, "Sampled shingle hashes, ascending."),
+            _n("agency", TEXT, "Wire agency that the text's dateline or credit names."),
         ),
     ),
     Table(

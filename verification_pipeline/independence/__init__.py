@@ -1,0 +1,15 @@
+"""Independence: how many voices stand behind a document, or an archive, and which sources repeat one another.
+
+`sketch` makes the small record that is stored per source text; `cluster_document` and `cluster_archive` turn sources
+and sketches into rows of `clusters`; `effective_sources` counts the voices.
+"""
+
+from verification_pipeline.independence.clusters import (
+    ClusterRow,
+    cluster_archive,
+    cluster_document,
+    effective_sources,
+)
+from verification_pipeline.independence.sketches import Sketch, sketch
+
+__all__ = ["ClusterRow", "Sketch", "cluster_archive", "cluster_document", "effective_sources", "sketch"]

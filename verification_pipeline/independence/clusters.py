@@ -1,0 +1,244 @@
+"""Clusters of sources that are one voice: by address or work, by shared text, by shared agency copy.
+
+Belongs here: edges, components, root and kind. Does not belong here: canonical addresses (`text.addresses`), what of a
+text counts (`shingles`), estimates (`sketches`).
+
+Sketches only propose: every edge of shared text is the exact overlap of two texts, the share of the smaller text's
+shingles that the larger has. One number covers a copy (both ways high) and a release inside an article (one way).
+Candidates are taken from the highest estimate down and two sources that are already one voice are not compared again,
+so the edges kept form a maximum spanning forest: a cluster of a thousand copies costs a thousand comparisons, and its
+weakest link is the best chain's weakest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from verification_pipeline import keys
+from verification_pipeline.config import Independence
+from verification_pipeline.independence.shingles import shingles
+from verification_pipeline.independence.sketches import Candidate, Sketch, SketchColumns, candidates
+from verification_pipeline.independence.wire import agency_of_source
+from verification_pipeline.records import Evidence, Source
+from verification_pipeline.text.addresses import canonical_url, work_of
+from verification_pipeline.text.index import U64, IndexedText
+
+Kind = Literal["wire", "url", "body"]
+Fetch = Callable[[str], IndexedText]
+
+_STRENGTH: tuple[Kind, ...] = ("body", "url", "wire")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRow:
+    """A source of a cluster: a row of `clusters`."""
+
+    cluster_id: str
+    document_key: str | None
+    kind: Kind
+    root: str
+    source_key: str
+    similarity: float
+    weakest_link: float
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Two sources (by position) that are one voice, why, and how much of the smaller text they share."""
+
+    first: int
+    second: int
+    kind: Kind
+    similarity: float
+
+
+def cluster_document(
+    document_key: str,
+    sources: Sequence[Source],
+    own: Mapping[str, Evidence],
+    sketches: Mapping[str, Sketch],
+    settings: Independence,
+) -> list[ClusterRow]:
+    """Clusters among one document's own sources; `own` and `sketches` by source key, for those with usable text."""
+    sketched = [sketches[key] for key in sorted(sketches)]
+    agencies = {one.source_key: one.agency for one in sketched}
+    members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
+    columns = SketchColumns.of(sketched)
+    return _clusters(document_key, members, [one.source_key for one in sketched], columns, _own_text(own), settings)
+
+
+def cluster_archive(
+    sources: Iterable[Source], sketches: pl.DataFrame, fetch: Fetch, settings: Independence
+) -> list[ClusterRow]:
+    """Clusters of the whole archive, from rows of table `sketches`; `fetch` gives the text of a source to compare.
+
+    Texts are fetched only for pairs whose sketches overlap, never for a source that shares nothing.
+    """
+    sketches = sketches.sort("source_key")
+    sketched = sketches["source_key"].to_list()
+    agencies = dict(zip(sketched, sketches["agency"].to_list(), strict=True))
+    members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
+    return _clusters(None, members, sketched, SketchColumns.of_table(sketches), fetch, settings)
+
+
+def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
+    """Independent voices among `n_sources` sources, each cluster counted once."""
+    rows = list(rows)
+    return n_sources - len(rows) + len({row.cluster_id for row in rows})
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """What clustering needs of a source."""
+
+    key: str
+    identities: tuple[str, ...]
+    """Names under which it is the same page or work as another."""
+    agency: str | None
+    age: tuple[str, str, str]
+    """Sorts the root first: published, fetched, key."""
+
+
+def _member(source: Source, credited: str | None, settings: Independence) -> _Member:
+    named = [source.canonical_url or (canonical_url(source.url) if source.url else None)]
+    named += [work_of(address) for address in (source.url, source.canonical_url) if address]
+    named.append(work_of(f"doi:{source.doi}") or work_of(source.doi) if source.doi else None)
+    named.append(f"pmid:{source.pmid}" if source.pmid else None)
+    agency = credited or agency_of_source(source, settings)
+    age = (_moment(source.published_at), _moment(source.fetched_at), source.source_key)
+    return _Member(source.source_key, tuple(dict.fromkeys(name for name in named if name)), agency, age)
+
+
+def _moment(stated: str | None) -> str:
+    """A date or time as text that sorts by time; unknown ones last."""
+    if not stated:
+        return _UNKNOWN
+    padded = stated.strip() + _DATE_PADDING[len(stated.strip()) :] if len(stated.strip()) in (4, 7) else stated.strip()
+    try:
+        moment = datetime.fromisoformat(padded)
+    except ValueError:
+        return _UNKNOWN
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()
+
+
+_UNKNOWN = "~"  # after every digit
+_DATE_PADDING = "0000-01-01"
+
+
+def _own_text(own: Mapping[str, Evidence]) -> Fetch:
+    return lambda key: own[key].body
+
+
+def _clusters(
+    document_key: str | None,
+    members: Sequence[_Member],
+    sketched: Sequence[str],
+    columns: SketchColumns,
+    fetch: Fetch,
+    settings: Independence,
+) -> list[ClusterRow]:
+    place = {member.key: k for k, member in enumerate(members)}
+    forest = _Forest(len(members))
+    edges = [edge for edge in _same_page_or_work(members) if forest.join(edge.first, edge.second)]
+    compared = _compared(
+        candidates(columns, settings), [place.get(key, -1) for key in sketched], members, forest, fetch, settings
+    )
+    edges += compared
+    return _rows(document_key, members, edges, forest)
+
+
+def _same_page_or_work(members: Sequence[_Member]) -> Iterable[Edge]:
+    first_with: dict[str, int] = {}
+    for k, member in enumerate(members):
+        for name in member.identities:
+            other = first_with.setdefault(name, k)
+            if other != k:
+                yield Edge(other, k, "url", 1.0)
+
+
+def _compared(
+    proposed: Iterable[Candidate],
+    places: Sequence[int],
+    members: Sequence[_Member],
+    forest: _Forest,
+    fetch: Fetch,
+    settings: Independence,
+) -> Iterable[Edge]:
+    """The candidates whose texts really overlap, each compared only while its sources are not yet one voice."""
+
+    @lru_cache(maxsize=settings.cached_texts)
+    def counted(key: str) -> U64:
+        return shingles(fetch(key), settings)
+
+    for candidate in proposed:
+        a, b = places[candidate.first], places[candidate.second]
+        if a < 0 or b < 0 or forest.root(a) == forest.root(b):
+            continue
+        share = overlap(counted(members[a].key), counted(members[b].key))
+        agencies = {members[a].agency, members[b].agency}
+        same_agency = len(agencies) == 1 and None not in agencies
+        if share >= (settings.wire_share if same_agency else settings.body_share):
+            forest.join(a, b)
+            yield Edge(min(a, b), max(a, b), "wire" if agencies != {None} else "body", share)
+
+
+def overlap(left: U64, right: U64) -> float:
+    """Share of the smaller set that the larger has; both sorted and distinct. 0 when one is empty."""
+    small, large = (left, right) if len(left) <= len(right) else (right, left)
+    if not len(small):
+        return 0.0
+    at = np.searchsorted(large, small)
+    return float(np.count_nonzero(large[np.minimum(at, len(large) - 1)] == small)) / len(small)
+
+
+class _Forest:
+    """Union-find over 0..n-1."""
+
+    def __init__(self, n: int) -> None:
+        self._parent = list(range(n))
+
+    def root(self, k: int) -> int:
+        parent = self._parent
+        while parent[k] != k:
+            parent[k] = parent[parent[k]]
+            k = parent[k]
+        return k
+
+    def join(self, a: int, b: int) -> bool:
+        """Make a and b one; False when they were."""
+        a, b = self.root(a), self.root(b)
+        self._parent[max(a, b)] = min(a, b)
+        return a != b
+
+
+def _rows(
+    document_key: str | None, members: Sequence[_Member], edges: Sequence[Edge], forest: _Forest
+) -> list[ClusterRow]:
+    """One row a source that has an edge, by cluster and source key."""
+    groups: dict[int, set[int]] = {}
+    best: dict[int, float] = {}
+    kinds: dict[int, Kind] = {}
+    weakest: dict[int, float] = {}
+    for edge in edges:
+        group = forest.root(edge.first)
+        groups.setdefault(group, set()).update((edge.first, edge.second))
+        kinds[group] = max(kinds.get(group, edge.kind), edge.kind, key=_STRENGTH.index)
+        weakest[group] = min(weakest.get(group, 1.0), edge.similarity)
+        for k in (edge.first, edge.second):
+            best[k] = max(best.get(k, 0.0), edge.similarity)
+    rows = []
+    for group, inside in groups.items():
+        root = min((members[k] for k in inside), key=lambda member: member.age).key
+        identity = keys.cluster_id(document_key, root)
+        rows += [
+            ClusterRow(identity, document_key, kinds[group], root, members[k].key, best[k], weakest[group])
+            for k in inside
+        ]
+    return sorted(rows, key=lambda row: (row.cluster_id, row.source_key))
