@@ -69,7 +69,8 @@ def _points(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
     """Code points; those beyond the basic plane, which hold no stops and few capitals, as its last."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
-    return np.minimum(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4"), _LAST)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return np.where(points > _LAST, np.uint32(_LAST), points)
 
 
 _LAST = 0xFFFF
