@@ -44,7 +44,7 @@ def test_rows_are_the_stored_rows(tmp_path: Path):
     archive = nights_archive()
     with built(archive, tmp_path) as connection:
         for name in TABLES:
-            if name in ("texts", "receipts"):
+            if name in ("texts", "receipts", "sketches"):
                 continue
             stored = archive.frame(name)
             kept = connection.sql(f"SELECT * FROM {duckdb_file.quoted(name)}").pl()
@@ -52,7 +52,7 @@ def test_rows_are_the_stored_rows(tmp_path: Path):
             assert kept.columns == stored.columns
         pairs = connection.sql("SELECT * FROM pairs").pl().sort("pair_id")
         assert pairs.drop("claim_spans").equals(archive.frame("pairs").sort("pair_id").drop("claim_spans"))
-        assert connection.sql("SELECT count(*), count(*) FILTER (WHERE current) FROM receipts").fetchall() == [(5, 3)]
+        assert connection.sql("SELECT count(*), count(*) FILTER (WHERE current) FROM receipts").fetchall() == [(6, 4)]
 
 
 def test_ids_that_look_like_dates_stay_text(tmp_path: Path):
@@ -110,7 +110,7 @@ def test_columns_that_older_files_lack_are_null(tmp_path: Path):
     pl.read_parquet(path).drop("edits").write_parquet(path)
     duckdb_file.build(folder, tmp_path / "v.duckdb")
     with duckdb.connect(str(tmp_path / "v.duckdb"), read_only=True) as connection:
-        assert connection.sql("SELECT edits FROM quotes").fetchall() == [(None,)]
+        assert set(connection.sql("SELECT edits FROM quotes").fetchall()) == {(None,)}
 
 
 def test_files_of_stages_and_whole_archives_are_one_table(tmp_path: Path):

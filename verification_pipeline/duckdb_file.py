@@ -2,7 +2,7 @@
 
 Built beside its place and renamed over it, so that a reader sees the old file or the new one, whole; a connection that
 is open on the old one keeps reading it. Types are stated, never guessed: ids that look like dates stay text.
-Receipts come without their JSON, which lies in Parquet and in files.
+Receipts come without their JSON, which lies in Parquet and in files, and sketches without their hashes.
 """
 
 from __future__ import annotations
@@ -14,25 +14,28 @@ from typing import Any
 
 import duckdb
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from verification_pipeline import queries
 from verification_pipeline.config import DuckDBFile
 from verification_pipeline.errors import StoreError
-from verification_pipeline.tables import DAY, FLAG, INTEGER, MOMENT, REAL, SPANS, TABLES, TEXT, TEXTS, Table
+from verification_pipeline.tables import TABLES, Table
 
 _NOT_COPIED = frozenset({"texts"})
-_LEFT_OUT = {"receipts": ("receipt",)}
+_LEFT_OUT = {"receipts": ("receipt",), "sketches": ("hashes",)}
 
-_TYPES: tuple[tuple[pl.DataType, str], ...] = (
-    (TEXT, "VARCHAR"),
-    (INTEGER, "BIGINT"),
-    (REAL, "DOUBLE"),
-    (FLAG, "BOOLEAN"),
-    (DAY, "DATE"),
-    (MOMENT, "TIMESTAMP WITH TIME ZONE"),
-    (TEXTS, "VARCHAR[]"),
-    (SPANS, 'STRUCT("start" BIGINT, "end" BIGINT)[]'),
-)
+_TYPES: dict[type[pl.DataType], str] = {
+    pl.String: "VARCHAR",
+    pl.Int64: "BIGINT",
+    pl.UInt64: "UBIGINT",
+    pl.UInt32: "UINTEGER",
+    pl.Int32: "INTEGER",
+    pl.Float64: "DOUBLE",
+    pl.Boolean: "BOOLEAN",
+    pl.Binary: "BLOB",
+    pl.Date: "DATE",
+    pl.Datetime: "TIMESTAMP WITH TIME ZONE",
+}
 
 
 def build(store_tables: Path, target: Path, settings: DuckDBFile | None = None) -> dict[str, int]:
@@ -124,7 +127,16 @@ def _view(connection: duckdb.DuckDBPyConnection, query: queries.Query) -> None:
 
 
 def _sql_type(dtype: pl.DataType) -> str:
-    return next(name for kind, name in _TYPES if kind == dtype)
+    if isinstance(dtype, pl.List):
+        return f"{_sql_type(_instance(dtype.inner))}[]"
+    if isinstance(dtype, pl.Struct):
+        fields = ", ".join(f"{quoted(field.name)} {_sql_type(_instance(field.dtype))}" for field in dtype.fields)
+        return f"STRUCT({fields})"
+    return _TYPES[type(dtype)]
+
+
+def _instance(dtype: pl.DataType | DataTypeClass) -> pl.DataType:
+    return dtype if isinstance(dtype, pl.DataType) else dtype()
 
 
 def quoted(identifier: str) -> str:

@@ -13,6 +13,16 @@ from verification_pipeline.config import Settings
 from verification_pipeline.receipts import assemble, changes, merge
 
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "analyses/affected_on_day": {"day": dt.date(2026, 3, 4)},
+    "analyses/changes_by_cause": {"run_id": "run-2"},
+    "analyses/documents_to_read_first": {"limit": 20},
+    "analyses/figures_by_night": {"corpus": "*", "metric": "unsupported_share"},
+    "analyses/history_of_document": {"corpus": "notes", "document_id": "2024-05-01"},
+    "analyses/history_of_work": {"work_id": "doi:10.5555/ok.1"},
+    "analyses/most_cited_sources": {"limit": 3},
+    "analyses/newly_failing_documents": {"run_id": "run-2"},
+    "analyses/newly_retracted_citations": {"first": dt.date(2026, 3, 1), "last": dt.date(2026, 3, 7)},
+    "analyses/single_voice_documents": {"share": 0.8},
     "analyses/statuses_on_day": {"day": dt.date(2026, 3, 4)},
 }
 
@@ -20,6 +30,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 def nights_archive() -> Archive:
     """The storage archive after two nights: between them a checker changed its mind and a paper was retracted."""
     archive = storage_archive()
+    _more(archive)
     first = assemble(archive.inputs(), run_info(), Settings(), tables.empty("receipts"))
     figures = metrics.compute("run-1", metrics.tally(archive.inputs(), first))
     archive.rows["verdicts"][0].update(verdict="partially-supported", severity="major", suggested_fix="soften claim")
@@ -33,7 +44,7 @@ def nights_archive() -> Archive:
     causes = {row["document_key"]: ("register",) for row in archive.rows["documents"]}
     causes[archive.rows["documents"][0]["document_key"]] = ("checker",)
     now = receipts.filter(current=True)
-    archive.rows["changes"] = changes.compare(first, now, causes, run_id="run-2").to_dicts()
+    archive.rows["changes"] += changes.compare(first, now, causes, run_id="run-2").to_dicts()
     figures = figures.vstack(metrics.compute("run-2", metrics.tally(archive.inputs(), receipts)))
     archive.rows["metrics"] = figures.to_dicts()
     archive.rows["receipts"] = receipts.to_dicts()
@@ -56,6 +67,28 @@ def nights_archive() -> Archive:
             complete=True,
         )
     return archive
+
+
+def _more(archive: Archive) -> None:
+    """What the questions ask about besides: a quotation that travels, strong claims left unread, support elsewhere."""
+    quote = "will double the grid before the decade ends"
+    copy = archive.document("copy", f'Rents rose 9% [1]. It "{quote}" [1].', title="Copy")
+    source = archive.source(copy, "1", "The plan will double the grid before 2030.", n=1, title="Market")
+    archive.unread(archive.pair(copy, "Rents rose 9%", source, strong=True), "low-confidence", stratum="strong")
+    archive.quote(copy, quote, source, "altered", closest_span="will double the grid before 2030", edit_distance=14)
+    archive.work(copy, "doi:10.5555/odd.1", "corrected", disagreement="crossref says retracted", source_key=source)
+    unsupported = next(row for row in archive.rows["verdicts"] if row["verdict"] == "unsupported")
+    archive.add(
+        "found_elsewhere",
+        pair_id=unsupported["pair_id"],
+        document_key=unsupported["document_key"],
+        source_key=source,
+        **archive.span(source, "double the grid"),
+        score=0.6,
+    )
+    archive.add(
+        "changes", run_id="run-1", document_key=copy, what="state", before="passed", after="failed", cause="unexplained"
+    )
 
 
 def answer(connection: duckdb.DuckDBPyConnection, name: str, parameters: dict[str, Any]) -> str:

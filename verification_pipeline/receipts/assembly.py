@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import orjson
 import polars as pl
 
 from verification_pipeline.config import Settings
@@ -79,14 +80,12 @@ def assemble(frames: ReceiptInputs, run: RunInfo, settings: Settings, previous_r
     """
     current = previous_receipts.filter(pl.col("current")).select("document_key", "digest")
     known: dict[str, str] = dict(current.iter_rows())
-    made: list[Row] = []
-    for parts in _documents(frames, run):
-        receipt = _receipt(parts, run, settings)
-        digest = digests.digest_of(receipt)
-        key = receipt["document"]["document_key"]
-        if known.get(key) != digest:
-            made.append(_stored(receipt, digest, parts, run))
-    return pl.DataFrame(made, schema=TABLES["receipts"].schema, orient="row").sort("document_key")
+    made = [pl.DataFrame(schema=TABLES["receipts"].schema)]
+    for documents in _documents(frames, run):
+        rows = [_stored(parts, known.get(parts.document["document_key"]), run, settings) for parts in documents]
+        changed = [row for row in rows if row is not None]
+        made.append(pl.DataFrame(changed, schema=TABLES["receipts"].schema, orient="row"))
+    return pl.concat(made, rechunk=True)
 
 
 def merge(previous: pl.DataFrame, new: pl.DataFrame, gone: Sequence[str] = ()) -> pl.DataFrame:
@@ -109,35 +108,46 @@ def merge(previous: pl.DataFrame, new: pl.DataFrame, gone: Sequence[str] = ()) -
     )
 
 
-def _stored(receipt: Row, digest: str, parts: _Parts, run: RunInfo) -> Row:
-    key = receipt["document"]["document_key"]
-    graded = [pair for pair in parts.rows("pairs") if pair["checked"]]
+def _stored(parts: _Parts, known: str | None, run: RunInfo, settings: Settings) -> Row | None:
+    """The row of a document's receipt; None when its digest is the known one. Each part is serialised once."""
+    receipt = _receipt(parts, run, settings)
+    sealed = {name: orjson.Fragment(digests.canonical(value)) for name, value in receipt.items()}
+    digest = digests.digest_of(sealed)
+    if digest == known:
+        return None
+    key = parts.document["document_key"]
+    identity = digests.receipt_id(key, digest)
     whole = {
-        **receipt,
-        "id": digests.receipt_id(key, digest),
+        **sealed,
+        **_circumstances(parts, run),
+        "id": identity,
         "digest": digest,
         "created_at": run.created_at.isoformat(),
         "run_id": run.run_id,
-        "engine": {"verification_pipeline": run.engine},
-        "billing": {
-            "llm_pairs": sum(pair["request_key"] is not None for pair in graded),
-            "price_cents": float(run.price_cents.get(key, 0.0)),
-        },
-        "provenance": {
-            "as_of": run.as_of.isoformat(),
-            "request_keys": {p["pair_id"]: p["request_key"] for p in graded if p["request_key"] is not None},
-        },
     }
     return {
         "document_key": key,
-        "receipt_id": whole["id"],
+        "receipt_id": identity,
         "digest": digest,
         "run_id": run.run_id,
         "created_at": run.created_at,
-        "passed": whole["passed"],
-        "state": whole["state"],
+        "passed": receipt["passed"],
+        "state": receipt["state"],
         "current": True,
         "receipt": digests.canonical(whole).decode(),
+    }
+
+
+def _circumstances(parts: _Parts, run: RunInfo) -> Row:
+    """Engine, billing and provenance: what belongs to the run and not to the result."""
+    requests = {a["pair_id"]: a["request_key"] for a in parts.rows("answers") if a["request_key"] is not None}
+    return {
+        "engine": {"verification_pipeline": run.engine},
+        "billing": {
+            "llm_pairs": len(requests),
+            "price_cents": float(run.price_cents.get(parts.document["document_key"], 0.0)),
+        },
+        "provenance": {"as_of": run.as_of.isoformat(), "request_keys": requests},
     }
 
 
@@ -155,16 +165,15 @@ class _Parts:
         return self.tables[table]
 
 
-def _documents(frames: ReceiptInputs, run: RunInfo) -> Iterator[_Parts]:
-    """The documents in order of their key, each with its rows; a thousand documents are objects at a time."""
+def _documents(frames: ReceiptInputs, run: RunInfo) -> Iterator[list[_Parts]]:
+    """The documents in order of their key, each with its rows, a chunk at a time."""
     documents = frames.documents.sort("document_key").with_columns(pl.col("date").dt.to_string("iso"))
     keys = documents.select("document_key")
     prepared = {name: _grouped(keys, frame) for name, frame in _prepared(frames, run).items()}
     for first in range(0, len(keys), _CHUNK):
         heads = documents.slice(first, _CHUNK).to_dicts()
         chunk = {name: _chunk(frame, offsets, first, len(heads)) for name, (frame, offsets) in prepared.items()}
-        for position, head in enumerate(heads):
-            yield _Parts(head, {name: rows[position] for name, rows in chunk.items()})
+        yield [_Parts(head, {name: rows[i] for name, rows in chunk.items()}) for i, head in enumerate(heads)]
 
 
 def _grouped(keys: pl.DataFrame, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
@@ -191,8 +200,10 @@ def _prepared(frames: ReceiptInputs, run: RunInfo) -> dict[str, pl.DataFrame]:
         raise ContractError("sources: two rows with the same source_key among the inputs of receipts")
     if frames.doi_statuses["work_id"].is_duplicated().any():
         raise ContractError("doi_statuses: receipts need one row a work, the one valid on the day in question")
+    pairs = _pairs(frames, names)
     return {
-        "pairs": _pairs(frames, names),
+        "pairs": pairs.drop(_BESIDE),
+        "answers": pairs.select("document_key", "_order", "pair_id", *_BESIDE),
         "quotes": _quotes(frames, names),
         "works": _works(frames),
         "clusters": _clusters(frames, names),
@@ -344,14 +355,15 @@ def _pairs(frames: ReceiptInputs, names: pl.DataFrame) -> pl.DataFrame:
         "first_checker",
         "first_confidence",
         *(pl.when(settled).then(f"_t_{c}").otherwise(c).alias(c) for c in span),
-        "request_key",
+        pl.when(pl.col("outcome") == "checked").then("request_key").alias("request_key"),
         pl.col("_triage").is_null().alias("_untriaged"),
         ((pl.col("_triage") == "needs-checker") & pl.col("_batched").is_null()).fill_null(False).alias("_unsampled"),
         (ungraded & pl.col("_answered").is_null()).alias("_unanswered"),
     )
 
 
-_PAIR_EXTRA = ("request_key", "_untriaged", "_unsampled", "_unanswered")
+_BESIDE = ("request_key", "_untriaged", "_unsampled", "_unanswered")
+"""Columns of a pair that are not in its row of the receipt."""
 
 
 def _quotes(frames: ReceiptInputs, names: pl.DataFrame) -> pl.DataFrame:
@@ -385,14 +397,17 @@ def _quotes(frames: ReceiptInputs, names: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+_NEVER_ASKED = ("no identifier", "not asked", "no register asked")
+
+
 def _works(frames: ReceiptInputs) -> pl.DataFrame:
     """Every cited work with its status; a work that nobody was asked about is unavailable, and counted as unchecked."""
     statuses = frames.doi_statuses.drop("doi", "valid_from", "valid_to")
     asked = pl.col("status").is_not_null()
     why = (
         pl.when(pl.col("work_id").str.starts_with("source:"))
-        .then(pl.lit("no identifier"))
-        .otherwise(pl.lit("not asked"))
+        .then(pl.lit(_NEVER_ASKED[0]))
+        .otherwise(pl.lit(_NEVER_ASKED[1]))
     )
     return frames.doi_mentions.join(statuses, on="work_id", how="left").select(
         "document_key",
@@ -414,7 +429,6 @@ def _works(frames: ReceiptInputs) -> pl.DataFrame:
         "start",
         "noted_in_document",
         "noted_span",
-        asked.alias("_asked"),
     )
 
 
@@ -486,7 +500,7 @@ def _cite_check(pairs: list[Row]) -> Row:
             "read": _share(outcomes["checked"], readable),
             "not_checked_reasons": dict(Counter(p["reason"] for p in pairs if p["outcome"] == "not-checked")),
         },
-        "rows": [{name: value for name, value in pair.items() if name not in _PAIR_EXTRA} for pair in pairs],
+        "rows": pairs,
     }
 
 
@@ -508,7 +522,7 @@ def _misattributed(quote: Row) -> bool:
 
 
 def _retraction_sweep(works: list[Row], known: Sequence[str]) -> Row:
-    asked = [work for work in works if work["_asked"]]
+    asked = [work for work in works if work["status"] != "unavailable" or work["reason"] not in _NEVER_ASKED]
     statuses = Counter(work["status"] for work in asked)
     answered = sorted({register for work in asked for register in work["registers"]})
     return {
@@ -521,7 +535,7 @@ def _retraction_sweep(works: list[Row], known: Sequence[str]) -> Row:
         "unchecked": len(works) - len(asked),
         "registers": answered,
         "registers_not_asked": sorted(set(known) - set(answered)),
-        "rows": [{name: value for name, value in work.items() if name != "_asked"} for work in works],
+        "rows": works,
     }
 
 
@@ -626,7 +640,7 @@ def _missing(stage: str, parts: _Parts) -> str | None:
     if all(row["stage"] != stage for row in parts.rows("ran")):
         return "no trace of it on this document"
     flag, what = _ROWS_OF.get(stage, (None, ""))
-    lacking = sum(pair[flag] for pair in parts.rows("pairs")) if flag else 0
+    lacking = sum(answer[flag] for answer in parts.rows("answers")) if flag else 0
     return f"{lacking} {'pair' if lacking == 1 else 'pairs'} {what}" if lacking else None
 
 

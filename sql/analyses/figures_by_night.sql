@@ -1,0 +1,17 @@
+-- says: One fleet figure over the nights, with its interval.
+-- grain: (night, run)
+-- key: run_id
+-- asks: the analyst: is the archive getting better?
+-- params: corpus = *, metric = supported_share
+SELECT
+    r.night,
+    m.run_id,
+    m.value,
+    m.low,
+    m.high,
+    m.n,
+    m.value - lag(m.value) OVER (ORDER BY r.started_at) AS difference
+FROM metrics AS m
+JOIN runs AS r USING (run_id)
+WHERE m.corpus = $corpus AND m.metric = $metric
+ORDER BY r.started_at
