@@ -124,17 +124,18 @@ class Triage(Section):
     )
     stop_words: tuple[str, ...] = Field(
         _spaced(
-            "a an the this that these those its it their theirs his her hers our your my which who whom whose what of in"
-            " on at to by for from with as and or than then there into onto upon is are was were be been being am has"
-            " have had having do does did will shall also however moreover furthermore additionally thus therefore hence"
-            " meanwhile overall such so very s t re ve ll d between during about around approximately approx roughly circa"
-            " der die das den dem des ein eine einer eines einem einen und oder von vom zu zum zur im am auf mit bei für"
-            " ist sind war waren wird werden wurde wurden hat haben hatte hatten dass als auch sich es er sie etwa rund"
-            " zwischen le la les un une des du de et ou à au aux en dans par pour sur avec est sont était étaient a ont"
-            " avait qui que ce cette ces se sa son ses environ entre el los las una unos unas del al y o u con es son fue"
-            " fueron era eran ha han había su sus lo il gli i uno di e che per è sono della delle dei do da os as um uma"
-            " em no na het een van met и в во на с со к по из у о об от до за что это как был была были было есть των του"
-            " της το τα ο η οι και με για από στο στη στην είναι ήταν 的 了 在 是 和 与 及 于 为 由 其 之 也 并 对 以 而"
+            "a an the this that these those its it their theirs his her hers our your my which who whom whose what"
+            " of in on at to by for from with as and or than then there into onto upon is are was were be been"
+            " being am has have had having do does did will shall also however moreover furthermore additionally"
+            " thus therefore hence meanwhile overall such so very s t re ve ll d between during about around"
+            " approximately approx roughly circa der die das den dem des ein eine einer eines einem einen und oder"
+            " von vom zu zum zur im am auf mit bei für ist sind war waren wird werden wurde wurden hat haben hatte"
+            " hatten dass als auch sich es er sie etwa rund zwischen le la les un une des du de et ou à au aux en"
+            " dans par pour sur avec est sont était étaient a ont avait qui que ce cette ces se sa son ses environ"
+            " entre el los las una unos unas del al y o u con es son fue fueron era eran ha han había su sus lo il"
+            " gli i uno di e che per è sono della delle dei do da os as um uma em no na het een van met и в во на"
+            " с со к по из у о об от до за что это как был была были было есть των του της το τα ο η οι και με για"
+            " από στο στη στην είναι ήταν 的 了 在 是 和 与 及 于 为 由 其 之 也 并 对 以 而"
         ),
         description="Words that carry no fact.",
     )
@@ -147,39 +148,41 @@ class Triage(Section):
     )
     negations: tuple[str, ...] = Field(
         _spaced(
-            "not no never none nobody nothing neither nor without cannot nicht kein keine keinen keiner keines nie niemals"
-            " ohne weder pas jamais aucun aucune sans ni nunca ningún ninguna sin tampoco non mai senza não nunca sem niet"
-            " geen не ни нет никогда без δεν μην όχι ποτέ χωρίς 不 没 沒 无 無 未 非 別 莫"
+            "not no never none nobody nothing neither nor without cannot nicht kein keine keinen keiner keines nie"
+            " niemals ohne weder pas jamais aucun aucune sans ni nunca ningún ninguna sin tampoco non mai senza"
+            " não nunca sem niet geen не ни нет никогда без δεν μην όχι ποτέ χωρίς 不 没 沒 无 無 未 非 別 莫"
         ),
         description="Words that turn a statement round; the claim and its place must have the same.",
     )
     hedges: tuple[str, ...] = Field(
         _spaced(
-            "may might could would should can possibly perhaps probably likely unlikely potentially allegedly supposedly"
-            " apparently purportedly alleged claimed claims claim rumored rumoured hypothetical hypothesized hypothesised"
-            " expected expects expect planned plans plan projected projects forecast forecasts predicted proposed proposes"
-            " intends intended aims hoped hopes estimated if unless whether until unclear uncertain unknown suspected assumed"
-            " könnte könnten möglicherweise vielleicht wahrscheinlich voraussichtlich angeblich soll sollen sollte falls wenn"
-            " geplant pourrait pourraient peut-être probablement prévu si podría podrían quizás posiblemente previsto может"
-            " могут возможно вероятно если μπορεί ίσως αν 可能 或许 也许 预计 計劃 计划 如果 若 据称"
+            "may might could would should can possibly perhaps probably likely unlikely potentially allegedly"
+            " supposedly apparently purportedly alleged claimed claims claim rumored rumoured hypothetical"
+            " hypothesized hypothesised expected expects expect planned plans plan projected projects forecast"
+            " forecasts predicted proposed proposes intends intended aims hoped hopes estimated if unless whether"
+            " until unclear uncertain unknown suspected assumed könnte könnten möglicherweise vielleicht"
+            " wahrscheinlich voraussichtlich angeblich soll sollen sollte falls wenn geplant pourrait pourraient"
+            " peut-être probablement prévu si podría podrían quizás posiblemente previsto может могут возможно"
+            " вероятно если μπορεί ίσως αν 可能 或许 也许 预计 計劃 计划 如果 若 据称"
         ),
         description="Words that weaken a statement; a place that has one where the claim has none gives no pass.",
     )
     reversals: tuple[str, ...] = Field(
         _spaced(
-            "denied denies deny refuted refutes disputed disputes disproved debunked false falsely incorrect incorrectly"
-            " untrue wrong wrongly myth hoax contrary instead rather unlike except excluding barely hardly scarcely almost"
-            " nearly failed fails fail refused rejected rejects prevented cancelled canceled reversed formerly previously"
-            " initially originally corrected retracted withdrawn former fake hypothetically"
-            " fast beinahe falsch bestritt entgegen statt außer kaum presque faux nié au lieu sauf casi falso negó excepto"
-            " почти ложно опроверг кроме"
+            "denied denies deny refuted refutes disputed disputes disproved debunked false falsely incorrect"
+            " incorrectly untrue wrong wrongly myth hoax contrary instead rather unlike except excluding barely"
+            " hardly scarcely almost nearly failed fails fail refused rejected rejects prevented cancelled"
+            " canceled reversed formerly previously initially originally corrected retracted withdrawn former fake"
+            " hypothetically fast beinahe falsch bestritt entgegen statt außer kaum presque faux nié au lieu sauf"
+            " casi falso negó excepto почти ложно опроверг кроме"
         ),
         description="Words by which a statement is denied, limited or taken back.",
     )
     bounds: tuple[str, ...] = Field(
         _spaced(
-            "more less fewer over under above below least most exceeding exceeded up beyond within maximum minimum max min"
-            " mehr weniger über unter mindestens höchstens plus moins más menos более менее свыше 超过 不到 至少 至多"
+            "more less fewer over under above below least most exceeding exceeded up beyond within maximum minimum"
+            " max min mehr weniger über unter mindestens höchstens plus moins más menos более менее свыше 超过"
+            " 不到 至少 至多"
         ),
         description="Words before a number that make it a bound; the claim and its place must have the same.",
     )
@@ -195,10 +198,11 @@ class Triage(Section):
                     " first/last north/south northern/southern east/west eastern/western enabled/disabled open/closed"
                     " opened/closed won/lost win/lose accepted/rejected approved/rejected improved/worsened"
                     " positive/negative male/female men/women import/export imports/exports supply/demand buy/sell"
-                    " bought/sold earlier/later early/late left/right minimum/maximum majority/minority include/exclude"
-                    " including/excluding increased/reduced increase/reduction gained/declined rose/declined rose/dropped"
-                    " grew/declined stieg/sank stiegen/sanken zunahme/abnahme mehr/weniger augmenté/diminué"
-                    " hausse/baisse aumentó/disminuyó creció/cayó вырос/упал выросла/упала выросло/упало"
+                    " bought/sold earlier/later early/late left/right minimum/maximum majority/minority"
+                    " include/exclude including/excluding increased/reduced increase/reduction gained/declined"
+                    " rose/declined rose/dropped grew/declined stieg/sank stiegen/sanken zunahme/abnahme"
+                    " mehr/weniger augmenté/diminué hausse/baisse aumentó/disminuyó creció/cayó вырос/упал"
+                    " выросла/упала выросло/упало"
                 )
             )
         ),

@@ -195,8 +195,8 @@ _FOLDED_UNITS = {word.casefold(): unit for word, unit in reversed(_UNITS.items()
 _WORD_VALUES = _ranked(
     "zero|one eins|two zwei deux|three drei trois tres|four vier quatre cuatro|five fünf cinq cinco|six sechs seis"
     "|seven sieben siete|eight acht huit ocho|nine neun neuf nueve|ten zehn dix diez|eleven onze"
-    "|twelve zwölf douze doce|thirteen dreizehn treize trece|fourteen vierzehn quatorze catorce|fifteen fünfzehn quinze quince"
-    "|sixteen sechzehn|seventeen siebzehn|eighteen achtzehn|nineteen neunzehn"
+    "|twelve zwölf douze doce|thirteen dreizehn treize trece|fourteen vierzehn quatorze catorce"
+    "|fifteen fünfzehn quinze quince|sixteen sechzehn|seventeen siebzehn|eighteen achtzehn|nineteen neunzehn"
 )
 _TENS = _ranked(
     "twenty zwanzig vingt veinte|thirty dreißig trente treinta|forty vierzig quarante cuarenta|fifty fünfzig cinquante"
