@@ -5,19 +5,19 @@ from typing import Any
 import dagster as dg
 
 from assets import elsewhere, inventory, jobs, reading, receipts, verdicts, voices, works
-from assets.resources import NightResource
+from assets.resources import from_environment
 
 
 def build_defs(**overrides: Any) -> dg.Definitions:
-    """The definitions; `overrides` replace resources by name (`night=NightResource(…)`)."""
-    resources: dict[str, Any] = {"night": NightResource.from_environment(), **overrides}
+    """The definitions; `overrides` replace resources by name (`night=` an open `Night`)."""
+    resources: dict[str, Any] = {"night": from_environment(), **overrides}
     return dg.Definitions(
         assets=[
             inventory.inventory,
             reading.reading,
             verdicts.batches,
             verdicts.verdicts,
-            voices.clusters,
+            voices.archive_clusters,
             works.doi_statuses,
             elsewhere.found_elsewhere,
             receipts.receipts,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.registry import check_spec, results, spec
-from assets.resources import NightResource
+from verification_pipeline.night import Night
 from verification_pipeline.stages.elsewhere import find_elsewhere
 
 
@@ -13,8 +13,8 @@ from verification_pipeline.stages.elsewhere import find_elsewhere
     specs=[spec("found_elsewhere", "elsewhere", ["verdicts", "quotes", "sources", "texts"])],
     check_specs=[check_spec("found_elsewhere")],
 )
-def found_elsewhere(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+def found_elsewhere(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
     """Look unsupported pairs and unfound quotes up in the rest of the archive."""
-    run = night.night
-    find_elsewhere(run)
-    yield from results(run.store, ["found_elsewhere"])
+
+    find_elsewhere(night)
+    yield from results(night.store, ["found_elsewhere"])

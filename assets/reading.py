@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.registry import check_spec, results, spec
-from assets.resources import NightResource
+from verification_pipeline.night import Night
 from verification_pipeline.shards import run_stage
 from verification_pipeline.stages.reading import TABLES, Reading
 
@@ -20,14 +20,16 @@ _DEPS = {
     "uncited_numbers": ["documents", "pairs", "document_sources", "texts"],
     "doi_mentions": ["documents", "references", "document_sources"],
     "findings_in_text": ["documents", "document_sources", "texts"],
+    "sketches": ["sources", "texts"],
+    "clusters": ["document_sources", "sketches"],
 }
 
 
 @dg.multi_asset(
     specs=[spec(name, "reading", _DEPS[name]) for name in TABLES], check_specs=[check_spec(name) for name in TABLES]
 )
-def reading(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+def reading(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
     """Read every document whose text, sources, code or settings moved."""
-    run = night.night
-    report = run_stage(Reading(), run.store, run.scope, run.pool, run.progress)
-    yield from results(run.store, TABLES, report)
+
+    report = run_stage(Reading(), night.store, night.scope, night.pool, night.progress)
+    yield from results(night.store, TABLES, report)

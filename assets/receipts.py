@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.registry import check_spec, results, spec
-from assets.resources import NightResource
+from verification_pipeline.night import Night
 from verification_pipeline.receipts.assembly import input_tables
 from verification_pipeline.stages.assembling import assemble_receipts
 from verification_pipeline.stages.closing import close
@@ -17,15 +17,15 @@ _INPUTS = [name for name in input_tables() if name != "fingerprints"]
 @dg.multi_asset(
     specs=[spec("receipts", "receipts", _INPUTS, ("polars", "parquet", "json"))], check_specs=[check_spec("receipts")]
 )
-def receipts(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
     """Assemble the receipt of every document of which anything moved."""
-    run = night.night
-    report = assemble_receipts(run)
-    yield from results(run.store, ["receipts"], made=report.made, documents=report.documents, gone=report.gone)
+
+    report = assemble_receipts(night)
+    yield from results(night.store, ["receipts"], made=report.made, documents=report.documents, gone=report.gone)
 
 
 @dg.multi_asset(
-    specs=[spec(name, "fleet", ["receipts", "found_elsewhere"]) for name in _CLOSING]
+    specs=[spec(name, "fleet", ["receipts", "found_elsewhere", "archive_clusters"]) for name in _CLOSING]
     + [
         dg.AssetSpec(
             "verification_duckdb",
@@ -37,12 +37,12 @@ def receipts(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
     ],
     check_specs=[check_spec(name) for name in _CLOSING],
 )
-def fleet(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+def fleet(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
     """Say what changed, count, and build the file that analysts open."""
-    run = night.night
-    made = close(run)
-    yield from results(run.store, _CLOSING, made=made["changes"])
-    path = run.store.root / "verification.duckdb"
+
+    made = close(night)
+    yield from results(night.store, _CLOSING, made=made["changes"])
+    path = night.store.root / "verification.duckdb"
     yield dg.MaterializeResult(
         asset_key="verification_duckdb", metadata={"path": str(path), "bytes": path.stat().st_size}
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.registry import check_spec, results, spec
-from assets.resources import NightResource
+from verification_pipeline.night import Night
 from verification_pipeline.shards import run_stage
 from verification_pipeline.stages.grading import Grading
 from verification_pipeline.stages.selection import Selection
@@ -17,22 +17,24 @@ _SUMS = dg.AssetCheckSpec(
 
 
 @dg.multi_asset(specs=[spec("batches", "verdicts", ["pairs", "triage"])], check_specs=[check_spec("batches")])
-def batches(night: NightResource) -> Iterator[dg.MaterializeResult[None]]:
+def batches(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
     """Select pairs for the checker by stratum and seed."""
-    run = night.night
-    yield from results(run.store, ["batches"], run_stage(Selection(), run.store, run.scope, run.pool, run.progress))
+
+    yield from results(
+        night.store, ["batches"], run_stage(Selection(), night.store, night.scope, night.pool, night.progress)
+    )
 
 
 @dg.multi_asset(
     specs=[spec("verdicts", "verdicts", ["batches", "pairs", "document_sources", "texts"])],
     check_specs=[check_spec("verdicts"), _SUMS],
 )
-def verdicts(night: NightResource) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+def verdicts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Have the selected pairs graded."""
-    run = night.night
-    report = run_stage(Grading(), run.store, run.scope, run.pool, run.progress)
-    broken = broken_sums(run.store)
-    yield from results(run.store, ["verdicts"], report)
+
+    report = run_stage(Grading(), night.store, night.scope, night.pool, night.progress)
+    broken = broken_sums(night.store)
+    yield from results(night.store, ["verdicts"], report)
     yield dg.AssetCheckResult(
         check_name="sums_hold", asset_key="verdicts", passed=not broken, metadata={"broken": broken or ["none"]}
     )

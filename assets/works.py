@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.registry import check_spec, results, spec
-from assets.resources import NightResource
+from verification_pipeline.night import Night
 from verification_pipeline.stages.works import TABLES, sweep_works
 
 _REACHED = dg.AssetCheckSpec("registers_answered", asset="doi_lookups", description="No configured register was down.")
@@ -19,11 +19,11 @@ _REACHED = dg.AssetCheckSpec("registers_answered", asset="doi_lookups", descript
     ],
     check_specs=[*(check_spec(name) for name in TABLES), _REACHED],
 )
-def doi_statuses(night: NightResource) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+def doi_statuses(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Ask the registers about every cited work."""
-    run = night.night
-    outages = sweep_works(run)
-    yield from results(run.store, TABLES)
+
+    outages = sweep_works(night)
+    yield from results(night.store, TABLES)
     yield dg.AssetCheckResult(
         check_name="registers_answered",
         asset_key="doi_lookups",

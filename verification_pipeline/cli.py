@@ -22,6 +22,8 @@ from verification_pipeline import __version__
 from verification_pipeline.errors import PipelineError, StoreBusy, UsageError
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from verification_pipeline.night import Night, Options
     from verification_pipeline.shards import Progress
     from verification_pipeline.store import Store
@@ -144,10 +146,9 @@ def _execute(job: str, night: Night) -> None:
     import dagster as dg
 
     from assets.definitions import build_defs
-    from assets.resources import NightResource
     from verification_pipeline.errors import ContractError
 
-    definitions = build_defs(night=NightResource.of(night))
+    definitions = build_defs(night=night)
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     tags = {"night": night.day.isoformat()}
     try:
@@ -212,6 +213,67 @@ def _store(out: Path) -> Store:
     from verification_pipeline.store import Store
 
     return Store.open(out, create=False)
+
+
+@app.command()
+def sweep(
+    dois: Annotated[Path | None, typer.Argument(help="One DOI a line; none: every work cited in the store.")] = None,
+    out: Out = DEFAULT_OUT,
+    config: Config = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="Day (ISO); default: today (UTC).")] = None,
+    retraction_watch: Annotated[Path | None, typer.Option(help="Retraction Watch CSV.", dir_okay=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask the retraction registers about works, without touching documents."""
+    from datetime import UTC, datetime
+
+    from verification_pipeline import config as settings_of
+    from verification_pipeline.stages import loading, works
+
+    layer = {"registers": {"retraction_watch": str(retraction_watch)}} if retraction_watch else {}
+    registers = settings_of.load(settings_of.read_toml(config) if config else {}, layer).registers
+    clock = datetime.now(UTC)
+    day = _day(as_of) if as_of else clock.date()
+    store = _store(out) if dois is None else _opened(out)
+    with store.locked():
+        if dois is None:
+            corpora = store.read_all("documents", ["corpus"])["corpus"].unique().sort().to_list()
+            asked, refused = works.cited_works(store, corpora), list[str]()
+        else:
+            asked, refused = works.listed_works(_lines(dois))
+        outages = works.sweep_day(store, asked, registers, day, clock)
+        statuses = loading.statuses_on(store, day).join(asked, on="work_id", how="semi").sort("work_id")
+    for line in [*(f"no DOI in {line!r}" for line in refused), *(f"register down: {line}" for line in outages)]:
+        print(f"verification-pipeline: {_one_line(line)}", file=sys.stderr)
+    columns = ["work_id", "status", "date", "notice_url", "flags", "registers"]
+    if as_json:
+        print(statuses.write_ndjson(), end="")
+    else:
+        _print_table(columns, statuses.select(columns).iter_rows())
+    if outages:
+        raise typer.Exit(3)
+
+
+def _day(value: str) -> date:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise UsageError(f"--as-of {value!r} is no ISO day such as 2026-11-30") from None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _opened(out: Path) -> Store:
+    from verification_pipeline.store import Store
+
+    return Store.open(out)
 
 
 @app.command()

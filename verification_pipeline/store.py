@@ -88,11 +88,12 @@ class Store:
             lock.release()
 
     def path(self, name: str, shard: int | None = None, stage: str | None = None) -> Path:
-        """The file of a table, or of its shard."""
+        """The file of a table, or of its shard; without a shard, that of rows which belong to no document."""
         if TABLES[name].partitioning == "archive":
             return self.root / "tables" / f"{name}.parquet"
-        assert shard is not None, f"{name} is partitioned by shard"
         folder = self.root / "tables" / name
+        if shard is None:
+            return folder / "archive.parquet"
         return (folder / stage if stage else folder) / f"{shard:04d}.parquet"
 
     def read(

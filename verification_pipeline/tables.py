@@ -454,6 +454,7 @@ _ALL = (
         ("source_key",),
         (
             _c("source_key", TEXT, "Source whose text was sketched."),
+            _n("document_key", TEXT, "Document that owns the source; null when shared by the corpus."),
             _c("text_sha256", TEXT, "Stored text the sketch was made of."),
             _c("n_shingles", INTEGER, "Distinct shingles of prose in that text."),
             _c("limit", INTEGER, "The sampled hashes are complete below this."),

@@ -1,112 +1,85 @@
-"""The planted archive of the shared cases: generated, checked for quotes and voices, scored by its own scorer.
+"""The tables of a store as the neutral predictions that the planted archive's scorer reads.
 
-python -m tests.acceptance.planted --docs 300 --seed 11
+    python tests/acceptance/planted.py OUT CORPUS PREDICTIONS
+
+OUT is a store in which the planted archive CORPUS was verified; PREDICTIONS is the folder to write into.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from verification_pipeline import keys
-from verification_pipeline.config import Settings
-from verification_pipeline.quotes import check_quotes
-from verification_pipeline.records import Citations, Document, Evidence, Marker, Source
-from verification_pipeline.text.addresses import canonical_url
-from verification_pipeline.text.index import IndexedText
+import polars as pl
 
-_MARKER = re.compile(r"\[\^?(\d+)(?:-(\d+))?((?:, \d+)*)\](?!:)")
-_LISTED = re.compile(r"^\[\^?(\d+)\]:? .*\. (\S+)$", re.MULTILINE)
+from verification_pipeline.store import Store
+
+FLAGGED = ("unsupported", "wrong-source")
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+def main(out: Path, corpus: Path, predictions: Path) -> None:
+    store = Store.open(out, create=False)
+    predictions.mkdir(parents=True, exist_ok=True)
+    documents = store.read_all("documents", ["document_key", "corpus", "document_id"])
+    documents = documents.filter(pl.col("corpus") == corpus.resolve().name)
+    ids = dict(documents.select("document_key", "document_id").iter_rows())
+    sources = dict(store.read_all("sources", ["source_key", "source_id"]).iter_rows())
+    _write(predictions / "pred_pairs.jsonl", _pairs(store, ids, sources))
+    _write(predictions / "pred_quotes.jsonl", _quotes(store, ids, sources))
+    _write(predictions / "pred_numbers.jsonl", _numbers(store, ids))
+    _write(predictions / "pred_clusters_doc.jsonl", _clusters(store, ids, sources, whole=False))
+    _write(predictions / "pred_clusters_all.jsonl", _clusters(store, ids, sources, whole=True))
 
 
-def sources_of(archive: Path) -> dict[str, list[Evidence]]:
-    """Evidence of each document, in file order."""
-    by_document: dict[str, list[Evidence]] = {}
-    for row in read_lines(archive / "sources.jsonl"):
-        sha = keys.text_sha256(row["text"])
-        source = Source(
-            keys.source_key("planted", row["document_id"], row["id"]),
-            row["id"],
-            row["document_id"],
-            url=row["url"],
-            canonical_url=canonical_url(row["url"]),
-            title=row["title"],
-            fetched_at=row["fetched_at"],
-            text_sha256=sha,
-        )
-        by_document.setdefault(row["document_id"], []).append(Evidence(source, IndexedText(sha, row["text"])))
-    return by_document
+def _pairs(store: Store, ids: dict[str, str], sources: dict[str, str]) -> Iterable[dict[str, Any]]:
+    verdicts = store.read_all("verdicts", ["pair_id", "checked", "verdict", "correct_source_key"])
+    triage = store.read_all("triage", ["pair_id", "outcome"])
+    table = store.read_all("pairs").join(triage, on="pair_id").join(verdicts, on="pair_id", how="left")
+    for row in table.iter_rows(named=True):
+        if row["document_key"] not in ids:
+            continue
+        supported = row["outcome"] == "auto-passed" or row["verdict"] == "supported"
+        flagged = row["outcome"] == "dangling" or row["verdict"] in FLAGGED
+        yield {
+            "document_id": ids[row["document_key"]],
+            "sentence": row["sentence"],
+            "source_id": sources.get(row["source_key"]),
+            "verdict": "pass" if supported else "flag" if flagged else "review",
+            "kind": row["verdict"] or row["outcome"],
+            "correct_source_id": sources.get(row["correct_source_key"]),
+        }
 
 
-def citations_of(document: Document, own: dict[str, Evidence]) -> Citations:
-    """The numbered markers of a planted document, bound by address through its list: enough for quotes."""
-    body_end = document.text.index("\n## Sources\n")
-    by_address = {evidence.source.url: key for key, evidence in own.items()}
-    listed = {n: by_address.get(url) for n, url in _LISTED.findall(document.text, body_end)}
-    markers: list[Marker] = []
-    for k, match in enumerate(_MARKER.finditer(document.text, 0, body_end)):
-        first, last = int(match[1]), int(match[2] or match[1])
-        numbers = [*map(str, range(first, last + 1)), *re.findall(r"\d+", match[3])]
-        for n in numbers:
-            key = listed.get(n)
-            status = "bound" if key else "dangling"
-            markers.append(
-                Marker(document.document_key, k, match[0], match.start(), match.end(), "number", n, key, status)
-            )
-    return Citations((), tuple(markers), (), ((0, body_end),))
+def _quotes(store: Store, ids: dict[str, str], sources: dict[str, str]) -> Iterable[dict[str, Any]]:
+    for row in store.read_all("quotes").filter(pl.col("document_key").is_in(list(ids))).iter_rows(named=True):
+        yield {
+            "document_id": ids[row["document_key"]],
+            "quote": row["quote"],
+            "status": row["status"],
+            "found_in_source_id": sources.get(row["found_in_source_key"]),
+        }
 
 
-def documents_of(archive: Path) -> Iterator[Document]:
-    for path in sorted((archive / "documents").glob("*.md")):
-        text = path.read_text("utf-8")
-        yield Document(keys.document_key("planted", path.stem), "planted", path.stem, text, keys.text_sha256(text))
+def _numbers(store: Store, ids: dict[str, str]) -> Iterable[dict[str, Any]]:
+    for key, number in store.read_all("uncited_numbers", ["document_key", "number"]).iter_rows():
+        if key in ids:
+            yield {"document_id": ids[key], "number": number}
 
 
-def predict(archive: Path, out: Path, settings: Settings) -> None:
-    """Write what the scorer reads: every quote examined and every cluster found."""
-    out.mkdir(exist_ok=True)
-    sources = sources_of(archive)
-    names = {evidence.source.source_key: evidence.source.source_id for own in sources.values() for evidence in own}
-    with (out / "pred_quotes.jsonl").open("w", encoding="utf-8") as file:
-        for document in documents_of(archive):
-            own = {evidence.source.source_key: evidence for evidence in sources[document.document_id]}
-            for row in check_quotes(document, citations_of(document, own), own, (), settings.quotes):
-                found = names.get(row.found_in_source_key or "")
-                said = {"document_id": document.document_id, "quote": row.quote, "status": row.status}
-                file.write(json.dumps({**said, "found_in_source_id": found, "edits": row.edits}) + "\n")
+def _clusters(store: Store, ids: dict[str, str], sources: dict[str, str], *, whole: bool) -> Iterable[dict[str, Any]]:
+    table = pl.concat([pl.read_parquet(path) for path in store.files("clusters")])
+    table = table.filter(pl.col("document_key").is_null() if whole else pl.col("document_key").is_in(list(ids)))
+    for (_, key, kind), part in table.partition_by(["cluster_id", "document_key", "kind"], as_dict=True).items():
+        members = [sources[member] for member in part["source_key"]]
+        yield {"document_id": None if whole else ids[str(key)], "kind": kind, "members": members}
 
 
-def run(shared: Path, docs: int, seed: int, folder: Path) -> dict[str, Any]:
-    """Generate, predict and score; the scorer's figures."""
-    archive, out = folder / "archive", folder / "out"
-    generate = [sys.executable, shared / "planted" / "generate.py", archive, "--docs", str(docs), "--seed", str(seed)]
-    subprocess.run(generate, check=True, capture_output=True)
-    predict(archive, out, Settings())
-    score = [sys.executable, shared / "planted" / "score.py", archive, out]
-    figures: dict[str, Any] = json.loads(subprocess.run(score, check=True, capture_output=True).stdout)
-    return figures
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--docs", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=11)
-    options = parser.parse_args()
-    shared = Path(__file__).resolve().parents[3] / "shared"
-    with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(run(shared, options.docs, options.seed, Path(folder)), indent=1, ensure_ascii=False))
+def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:4]))

@@ -221,7 +221,8 @@ def _add_document(
 ) -> None:
     limit = settings.limits.document_chars
     if text is not None and len(text) > limit:
-        text, status, reason = None, "too-large", f"{len(text)} characters are over the limit of {limit}"
+        status, reason = "too-large", f"{len(text)} characters are over the limit of {limit}"
+        text = None
     elif text is not None and not text[body_start:].strip():
         status, reason = "empty", "no text"
     if status != "ok":

@@ -4,40 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from verification_pipeline import tables
+from verification_pipeline.checkers.choice import checker_of
 from verification_pipeline.checkers.grading import VerdictRow, graded, unread
-from verification_pipeline.checkers.lexical import LexicalChecker
-from verification_pipeline.checkers.none import NoChecker
-from verification_pipeline.checkers.openai_api import OpenAIChecker
-from verification_pipeline.checkers.protocol import OPEN_REASONS, Checker, Item
-from verification_pipeline.checkers.replay import ReplayChecker
+from verification_pipeline.checkers.protocol import OPEN_REASONS, Item
 from verification_pipeline.checkers.retrieval import WordRetriever
-from verification_pipeline.config import Settings
-from verification_pipeline.errors import CheckerError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
 from verification_pipeline.store import Store
 
 _ITEMS_AT_ONCE = 2_000
-
-
-def checker_of(settings: Settings, store: Store) -> Checker:
-    """The checker that settings name. CheckerError when it cannot work."""
-    rules = settings.checker
-    if rules.kind == "none":
-        return NoChecker()
-    if rules.kind == "replay":
-        if rules.replay_path is None:
-            raise CheckerError("the replay checker needs recorded answers: set checker.replay_path")
-        return ReplayChecker.read(Path(rules.replay_path))
-    if rules.kind == "embedded":
-        return LexicalChecker(rules.lexical)
-    return OpenAIChecker(rules.openai, store.secret)
 
 
 @dataclass(frozen=True, slots=True)

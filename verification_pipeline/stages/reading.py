@@ -15,6 +15,7 @@ import polars as pl
 
 from verification_pipeline import citations, tables, triage
 from verification_pipeline.dois.mentions import find_mentions
+from verification_pipeline.independence import cluster_document, sketch
 from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.receipts.code import find_unattributed_code
@@ -22,6 +23,7 @@ from verification_pipeline.receipts.scaffold import find_leaks
 from verification_pipeline.records import Citations, Source
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
+from verification_pipeline.stages.voices import SketchRow
 from verification_pipeline.store import Store
 
 TABLES = (
@@ -35,9 +37,23 @@ TABLES = (
     "uncited_numbers",
     "doi_mentions",
     "findings_in_text",
+    "sketches",
+    "clusters",
 )
-_SECTIONS = ("citations", "triage", "strong", "quotes")
-_CODE = ("citations", "text", "triage", "quotes", "dois", "receipts/code", "receipts/scaffold", "stages/reading")
+_SECTIONS = ("citations", "triage", "strong", "quotes", "independence")
+_CODE = (
+    "citations",
+    "text",
+    "triage",
+    "quotes",
+    "independence",
+    "dois/mentions",
+    "dois/normalise",
+    "dois/acknowledgement",
+    "receipts/code",
+    "receipts/scaffold",
+    "stages/reading",
+)
 _DOCUMENTS_A_FRAME = 200
 
 
@@ -125,6 +141,8 @@ def _read(
     evidence = loading.evidence_of(placed, reader)
     unreadable = frozenset(source.source_key for source in own) - evidence.keys()
     key = document.document_key
+    sketches = {name: sketch(one, settings.independence) for name, one in evidence.items()}
+    mine = {source.source_key for source in owned.sources}
     return {
         "references": cited.references,
         "markers": cited.markers,
@@ -134,11 +152,13 @@ def _read(
             for number, (source, at) in enumerate(placed)
         ],
         "census": [_CensusRow(key, citations.count_marker_like(document.text, cited.prose), len(cited.markers))],
-        "triage": triage.triage(cited.pairs, evidence, settings),
+        "triage": triage.triage(cited.pairs, evidence, settings, document.language),
         "quotes": check_quotes(document, cited, evidence, unreadable, settings.quotes),
         "uncited_numbers": triage.uncited_numbers(document, cited, evidence, settings),
         "doi_mentions": find_mentions(document, cited, own, evidence, settings),
         "findings_in_text": [*find_leaks(document), *find_unattributed_code(document, cited, evidence)],
+        "sketches": [SketchRow.of(one, key) for name, one in sketches.items() if name in mine],
+        "clusters": cluster_document(key, own, evidence, sketches, settings.independence),
     }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
 
 import polars as pl
 
 from verification_pipeline.config import Registers
 from verification_pipeline.dois import sweep
+from verification_pipeline.dois.normalise import normalise_doi
 from verification_pipeline.night import Night
 from verification_pipeline.store import Store
 
@@ -16,20 +18,43 @@ TABLES = ("doi_lookups", "doi_notices", "doi_statuses")
 
 def sweep_works(night: Night) -> tuple[str, ...]:
     """Bring lookups, notices and statuses up to date; returns the registers that were down, each with its reason."""
-    store = night.store
-    before = {name: store.read(name) for name in TABLES}
-    stored = sweep.Stored(*(before[name] for name in TABLES))
     outages: list[str] = []
     for registers, corpora in _by_registers(night):
-        works = cited_works(store, corpora)
-        result = sweep.run(works, stored, registers, night.day, night.started_at, night.started_at)
-        stored = sweep.Stored(result.lookups, result.notices, result.statuses)
-        outages += [f"{outage.register}: {outage.reason}" for outage in result.outages]
-    for name, table in zip(TABLES, (stored.lookups, stored.notices, stored.statuses), strict=True):
-        if not table.equals(before[name]):
-            store.write(name, table)
+        works = cited_works(night.store, corpora)
+        outages += sweep_day(night.store, works, registers, night.day, night.started_at)
     night.progress("sweep", 1, 1)
     return tuple(outages)
+
+
+def sweep_day(store: Store, works: pl.DataFrame, registers: Registers, day: date, clock: datetime) -> list[str]:
+    """Sweep works as of one day and store what was learnt; returns the registers that were down, with the reason."""
+    before = {name: store.read(name) for name in TABLES}
+    result = sweep.run(works, sweep.Stored(*(before[name] for name in TABLES)), registers, day, clock, clock)
+    for name, table in zip(TABLES, (result.lookups, result.notices, result.statuses), strict=True):
+        if not table.equals(before[name]):
+            store.write(name, table)
+    return [f"{outage.register}: {outage.reason}" for outage in result.outages]
+
+
+def listed_works(lines: Iterable[str]) -> tuple[pl.DataFrame, list[str]]:
+    """Works of a list with one DOI a line, and the lines that hold none (blank lines and `#` comments aside)."""
+    dois: dict[str, None] = {}
+    refused = []
+    for line in lines:
+        doi = normalise_doi(line.strip())
+        if doi is not None:
+            dois[doi] = None
+        elif line.strip() and not line.lstrip().startswith("#"):
+            refused.append(line.strip())
+    rows = [(f"doi:{doi}", doi, None, None, None) for doi in dois]
+    works = pl.DataFrame(rows, schema=WORKS, orient="row")
+    return works, refused
+
+
+WORKS = pl.Schema(
+    {"work_id": pl.String(), "doi": pl.String(), "pmid": pl.String(), "title": pl.String(), "comment": pl.String()}
+)
+"""What a sweep needs of a work."""
 
 
 def cited_works(store: Store, corpora: list[str]) -> pl.DataFrame:

@@ -1,0 +1,32 @@
+"""Which checker the settings name. Imports a kind only when it is chosen: clients and models are slow to load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from verification_pipeline.checkers.protocol import Checker
+from verification_pipeline.config import Settings
+from verification_pipeline.errors import CheckerError
+from verification_pipeline.store import Store
+
+
+def checker_of(settings: Settings, store: Store) -> Checker:
+    """The configured checker. CheckerError when it cannot work."""
+    rules = settings.checker
+    if rules.kind == "none":
+        from verification_pipeline.checkers.none import NoChecker
+
+        return NoChecker()
+    if rules.kind == "replay":
+        from verification_pipeline.checkers.replay import ReplayChecker
+
+        if rules.replay_path is None:
+            raise CheckerError("the replay checker needs recorded answers: set checker.replay_path")
+        return ReplayChecker.read(Path(rules.replay_path))
+    if rules.kind == "embedded":
+        from verification_pipeline.checkers.lexical import LexicalChecker
+
+        return LexicalChecker(rules.lexical)
+    from verification_pipeline.checkers.openai_api import OpenAIChecker
+
+    return OpenAIChecker(rules.openai, store.secret)
