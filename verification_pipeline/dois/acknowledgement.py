@@ -17,7 +17,7 @@ _CLAUSE = 60
 """How far before the words a denial or a subject is looked for, code points."""
 
 _ADVERBS = (
-    r"(?:(?:since|now|later|subsequently|formally|fully|partially|partly|recently|officially|eventually|then|also|already"
+    r"(?:(?:both|all|each|since|now|later|subsequently|formally|fully|partially|partly|recently|officially|eventually|then|also|already"
     r"|inzwischen|später|mittlerweile|depuis|ensuite|posteriormente|più tardi|later|позже|позднее|已|已被|后)[\s-]*)"
 )
 _CLAUSE_BREAK = re.compile(

@@ -34,6 +34,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 OK = "ok"
 RETRACTED = "retracted"
@@ -125,6 +126,7 @@ class Decision:
     reason: str | None = None
 
 
+@lru_cache(maxsize=1024)
 def kind_of(nature: str) -> str:
     """The kind behind a register's word: case, `-`, `_` and spaces do not matter; `unknown` for a new word."""
     return _KINDS.get(re.sub(r"[^a-z]", "", nature.casefold()), "unknown")

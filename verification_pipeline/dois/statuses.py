@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 
 import polars as pl
 
@@ -30,6 +32,18 @@ NEEDS = {
 
 _SCHEMA = tables.TABLES["doi_statuses"].schema
 _SAID = [name for name in _SCHEMA if name not in ("valid_from", "valid_to")]
+_READ = (
+    "register",
+    "nature",
+    "notice_date",
+    "observed_at",
+    "notice_doi",
+    "notice_url",
+    "reason",
+    "work_date",
+    "witness",
+    "notice_work",
+)
 WORKS = {"work_id": pl.String, "doi": pl.String, "pmid": pl.String, "title": pl.String, "comment": pl.String}
 
 
@@ -112,6 +126,12 @@ def spellings(asked: pl.DataFrame) -> pl.Series:
     versioned = dois.filter(dois.str.contains(r"v[0-9]{1,3}$"))
     bases = [base for base in map(base_doi, versioned) if base]
     return pl.concat([dois, pl.Series("asked_doi", bases, dtype=pl.String)]).unique()
+
+
+def concerned(asked: pl.DataFrame, notices: pl.DataFrame, settings: Registers) -> pl.Series:
+    """work_id of the works that these notices are about, or are."""
+    published = _published_as_notice(asked, notices, settings)
+    return pl.concat([_about(asked, notices)["work_id"], pl.Series("work_id", published, dtype=pl.String)]).unique()
 
 
 def as_range(as_of: date | tuple[date, date]) -> tuple[date, date]:
@@ -203,10 +223,12 @@ def _spoken_periods(
     settings: Registers,
     as_of: tuple[date, date],
 ) -> Iterator[tuple[object, ...]]:
-    by_work = {key[0]: rows for key, rows in about.partition_by("work_id", as_dict=True, include_key=False).items()}
+    rows = about.select("work_id", *_READ).iter_rows(named=True)
+    by_work = {
+        work_id: [_notice(row, settings) for row in group] for work_id, group in groupby(rows, itemgetter("work_id"))
+    }
     for work in spoken.iter_rows(named=True):
-        rows = by_work.get(work["work_id"])
-        all_notices = [] if rows is None else [_notice(row, settings) for row in rows.iter_rows(named=True)]
+        all_notices = by_work.get(work["work_id"], [])
         answers = _Answers(tuple(work["registers"]), tuple(work["missing"]), work["stale"], work["unknown"])
         yield from _periods(work, all_notices, work["work_id"] in published, answers, as_of)
 
@@ -263,9 +285,10 @@ def _said(
 
 
 def _disagreement(status: str, known: list[precedence.Notice], doi: str, answers: _Answers) -> str | None:
-    alone = {name: precedence.OK for name in answers.registers if name != "openalex"} | precedence.by_register(
-        known, doi
-    )
+    if len(answers.registers) < 2:
+        return None
+    silent = {name: precedence.OK for name in answers.registers if name != "openalex"}
+    alone = silent | precedence.by_register(known, doi)
     other = {name: value for name, value in alone.items() if value != status and name in answers.registers}
     return "; ".join(f"{name}: {value}" for name, value in sorted(other.items())) or None
 

@@ -67,7 +67,7 @@ def run(
         else:
             seen, snapshot = found
             notices = merge_notices(notices, seen, retraction_watch.REGISTER, clock)
-            hit = _named_by(seen)
+            hit = pl.col("work_id").is_in(statuses.concerned(asked, seen, settings).implode())
             outcome = pl.when(hit).then(pl.lit("found")).otherwise(pl.lit("clean"))
             rows = _questions(asked, retraction_watch.REGISTER, snapshot, clock, outcome)
         lookups = _with_new(lookups, rows)
@@ -100,18 +100,6 @@ def _retraction_watch(
     if lost > settings.max_vanished_share and own.height >= 20:
         return Outage(retraction_watch.REGISTER, f"half a file: {lost:.0%} of the notices known are gone from it")
     return seen, snapshot.snapshot
-
-
-def _named_by(seen: pl.DataFrame) -> pl.Expr:
-    """Whether a work is the subject of a notice, or a notice itself."""
-    dois = pl.concat([seen["work_id"].str.strip_prefix("doi:"), seen["notice_doi"]]).drop_nulls().unique()
-    pmids = pl.concat([seen["pmid"], seen["notice_pmid"]]).drop_nulls().unique()
-    spelled = pl.col("asked_doi").is_in(dois.implode()) | pl.col("asked_doi").str.replace_all("[<>]", "").is_in(
-        dois.str.replace_all("[<>]", "").implode()
-    )
-    return spelled.fill_null(False) | (pl.col("asked_doi").is_null() & pl.col("pmid").is_in(pmids.implode())).fill_null(
-        False
-    )
 
 
 def _questions(
