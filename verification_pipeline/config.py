@@ -245,19 +245,73 @@ class Lexical(Section):
     )
 
 
-class OpenAI(Section):
-    """An OpenAI-compatible server."""
+class Price(Section):
+    """What a model costs, in cents per million tokens."""
 
-    base_url: str | None = Field(None, description="None: the client's default.")
+    input: float = Field(ge=0)
+    cached_input: float = Field(ge=0, description="Input that the provider read from its prompt cache.")
+    output: float = Field(ge=0, description="Output, reasoning included.")
+    batch_share: float = Field(0.5, ge=0, le=1, description="What a batch costs, as a share of the price online.")
+
+
+class OpenAI(Section):
+    """A model behind a server that speaks the OpenAI chat API."""
+
+    base_url: str | None = Field(None, description="Address up to and with `/v1`; None: the provider's own.")
     model: str = "gpt-4.1-mini"
     api_key_env: str = Field("OPENAI_API_KEY", description="Environment variable that holds the key.")
-    concurrency: int = Field(8, ge=1)
-    timeout_seconds: float = Field(120, gt=0)
-    max_source_chars: int = Field(
-        24_000, gt=0, description="Longer sources are shown as their relevant passages, so many code points."
+    api_key_file: Path | None = Field(None, description="File that holds the key, where the variable is not set.")
+    mode: Literal["online", "batch", "offline-file"] = Field(
+        "online", description="Ask at once; hand in batches and collect later; or write files for `vllm run-batch`."
     )
-    cents_per_million_input: float = Field(40.0, ge=0)
-    cents_per_million_output: float = Field(160.0, ge=0)
+    parameters: Mapping[str, Any] = Field(
+        {"temperature": 0}, description="Further fields of the request, sent as they are: seed, reasoning_effort, …"
+    )
+    answer_format: Literal["json_schema", "json_object", "text"] = Field(
+        "json_schema", description="How the answer's form is asked for; servers that refuse one get the next."
+    )
+    pairs_per_request: int = Field(25, ge=1, le=25)
+    max_source_tokens: int = Field(
+        8_000, ge=200, description="A longer source is shown as the passages that have most of a claim's words."
+    )
+    passage_tokens: int = Field(1_200, ge=50, description="How much of a longer source is chosen for one claim.")
+    max_claim_chars: int = Field(4_000, ge=1, description="A longer claim is not asked: too-large.")
+    context_chars: int = Field(1_500, ge=0, description="How much of a claim's context is shown.")
+    candidates: int = Field(2, ge=0, description="Passages of the document's other sources shown with a pair.")
+    candidate_min_score: float = Field(
+        0.4, ge=0, le=1, description="Least share of the claim's weighted words that such a passage holds."
+    )
+    min_evidence_words: int = Field(2, ge=1, description="Evidence of fewer words shows nothing and is refused.")
+    answer_tokens_base: int = Field(
+        60, ge=0, description="Output tokens allowed besides the rows; thousands where the model reasons first."
+    )
+    answer_tokens_per_pair: int = Field(220, ge=50, description="Output tokens allowed for one row.")
+    answer_limit_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    concurrency: int = Field(16, ge=1, description="Requests in flight, in one worker process.")
+    timeout_seconds: float = Field(120, gt=0, description="For one request; it is tried once more after that.")
+    retries: int = Field(4, ge=0, description="Further tries after a fault that may pass (5xx, cut connection).")
+    backoff_seconds: float = Field(0.5, gt=0, description="First pause before a further try; it doubles up to 8 s.")
+    max_wait_seconds: float = Field(600, gt=0, description="Longest that one request waits for the rate limit.")
+    breaker_failures: int = Field(
+        20, ge=1, description="So many failed requests in a row stop the asking: circuit-open."
+    )
+    batch_max_requests: int = Field(50_000, ge=1, le=50_000)
+    batch_max_bytes: int = Field(190_000_000, ge=1_000, description="Largest input file of a batch.")
+    batch_max_tokens: int = Field(
+        20_000_000, ge=1_000, description="Most input tokens enqueued at the provider at a time, all batches together."
+    )
+    batch_settle_seconds: float = Field(
+        60, ge=0, description="Age at which a creation whose answer was lost is looked up among the provider's batches."
+    )
+    prices: Mapping[str, Price] = Field(
+        {
+            "gpt-4.1": Price(input=200, cached_input=50, output=800),
+            "gpt-4.1-mini": Price(input=40, cached_input=10, output=160),
+            "gpt-4.1-nano": Price(input=10, cached_input=2.5, output=40),
+        },
+        description="By model; list prices of 2025: check them against the provider's. No entry: no money is counted.",
+    )
+    budget_cents: float | None = Field(None, ge=0, description="Most that one run may cost; None: no limit.")
 
 
 class Checker(Section):
@@ -276,7 +330,7 @@ class Quotes(Section):
     short_words: int = Field(
         3, ge=1, description="Shorter ones of so many words get a row only where the cited source holds them."
     )
-    words_per_ideograph: float = Field(0.6, gt=0, le=1, description="What an ideograph counts against min_words.")
+    words_per_ideograph: float = Field(0.5, gt=0, le=1, description="What an ideograph counts against min_words.")
     near_miss: float = Field(
         0.34, ge=0, lt=1, description="Most character edits of an altered quote, as a share of its length."
     )

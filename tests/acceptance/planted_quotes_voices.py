@@ -20,6 +20,7 @@ from verification_pipeline.config import Settings
 from verification_pipeline.independence import ClusterRow, cluster_archive, cluster_document, sketch
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.records import Citations, Document, Evidence, Marker, Source
+from verification_pipeline.stages.voices import SketchRow
 from verification_pipeline.text.addresses import canonical_url
 from verification_pipeline.text.index import IndexedText
 
@@ -99,7 +100,7 @@ def predict(archive: Path, out: Path, settings: Settings) -> None:
                 settings.independence,
             )
             write_clusters(file, document_id, rows, names)
-    table = tables.frame("sketches", sketches.values())
+    table = tables.frame("sketches", [SketchRow.of(one, None) for one in sketches.values()])
     all_rows = cluster_archive(
         [one.source for one in everything.values()], table, lambda key: everything[key].body, settings.independence
     )

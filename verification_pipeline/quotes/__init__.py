@@ -79,6 +79,8 @@ def check_quotes(
             continue
         cited = cited_sources.of(span)
         outcome = _check(span, words, cited, sources, frozenset(unreadable), settings)
+        if span.kind == "aside" and outcome.status == "not-found" and outcome.found_in is None:
+            outcome = _Outcome("not-checked", reason="block that nothing announces as another's words")
         if size < settings.min_words and not (outcome.status == "verified" and cited.anything):
             continue
         name = normalised(words)

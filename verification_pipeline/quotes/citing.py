@@ -53,7 +53,7 @@ class CitedSources:
         overlapping = self._overlapping(self._claims, span) or self._overlapping(self._sentences, span)
         if overlapping:
             return _cited([(self._pairs[k].source_key, self._pairs[k].status) for k in overlapping])
-        if span.kind == "block":
+        if span.kind in ("block", "aside"):
             return _cited([(marker.source_key, marker.status) for marker in self._lead_in(span.outer_start)])
         return Cited((), dangling=False)
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from verification_pipeline.config import Quotes
+from verification_pipeline.quotes.marks import is_ideograph
 from verification_pipeline.text.index import IndexedText, WordIndex
 from verification_pipeline.text.normalise import MINUS, Normalised, normalise
 
@@ -361,11 +362,7 @@ def _ends_whole(text: str, end: int) -> bool:
 
 
 def _joined(left: str, right: str) -> bool:
-    return left.isalnum() and right.isalnum() and not (_ideograph(left) or _ideograph(right))
-
-
-def _ideograph(character: str) -> bool:
-    return "\u3040" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
+    return left.isalnum() and right.isalnum() and not (is_ideograph(left) or is_ideograph(right))
 
 
 # ---- near misses

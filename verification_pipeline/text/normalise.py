@@ -37,6 +37,7 @@ _LINK = (
     r"|\]\([^()\s]{0,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?(?:\s\"[^\"\n]{0,200}\")?\)"
 )
 _QUOTE_PREFIX = r"(?:(?<=\n)|(?<=\n[ ])|(?<=\n[ ][ ])|(?<=\n>)|(?<=\n>[ ]))>"
+_VERSE_LINE = r"(?<=\s)/(?=\s)"
 _UNDERLINE = r"(?<![^\W_])_+|_+(?![^\W_])"
 _IN_WORDS = "0-9A-Za-z\u00c0-\u017e\u0180-\u024f\u0370-\u1fff"
 
@@ -48,13 +49,13 @@ _CHANGE = re.compile(
     (?P<break>(?<=[^\W\d_])[-\u2010\u2011\u00ad](?:[ \t\r]{{0,8}}\n[ \t>]{{0,16}}|[ ])(?=[^\W\d_]))
   | (?P<sup><sup>[^<>]{{0,40}}</sup>)
   | (?P<entity>&(?!nbsp;)(?:[a-zA-Z]{{2,8}}|\#\d{{1,7}}|\#x[0-9a-fA-F]{{1,6}});)
-  | (?P<ellipsis>\.{{3,}}+|{ELLIPSIS}|\.(?:[ \u00a0]\.){{2,}}+)
+  | (?P<ellipsis>\.{{3,}}+|(?<=\s)\.\.(?!\w)|{ELLIPSIS}|\.(?:[ \u00a0]\.){{2,}}+)
   | (?P<product>(?<=\d)(?:[ ]\*[ ]|\*)(?=\d))
   | (?P<sign>(?:(?<![^\s(\[=<>≤≥~±,;:/$€£¥]))[-\u2013\u2212\ufe63\uff0d](?=[.,]?\d|[$€£¥]\d))
   | (?P<dash>[{_DASHES}]|-{{2,3}})
   | (?P<escape>\\(?=[\\`*_{{}}\[\]()\#+.!>~$-]))
   | (?P<form>[\u017f\ufb00-\ufb06\uff01-\uff5e\uffe0-\uffe6]|[^\W\d_][\u0300-\u036f]++)
-  | (?P<gap>(?:[{_IGNORED}]|{_QUOTE_PREFIX}|{_UNDERLINE}|&nbsp;|{_REFERENCE}|{_TAG}|{_LINK})++)
+  | (?P<gap>(?:[{_IGNORED}]|{_QUOTE_PREFIX}|{_UNDERLINE}|&nbsp;|{_VERSE_LINE}|{_REFERENCE}|{_TAG}|{_LINK})++)
     """,
     re.VERBOSE,
 )

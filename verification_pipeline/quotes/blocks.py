@@ -1,0 +1,200 @@
+"""The shape of a document as far as quotations need it: stretches in which marks pair, and block quotes.
+
+Belongs here: paragraphs, list items, table cells, block quotes. Does not belong here: quotation marks (`marks`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Range = tuple[int, int]
+
+_LINE = re.compile(r"[^\n]*\n?")
+_FENCE = re.compile(r"[ \t]{0,12}(?:```|~~~)")
+_ITEM = re.compile(r"[ \t]{0,12}(?:[-*+•]|\d{1,4}[.)])[ \t]+|[ ]{0,3}#{1,6}[ \t]")
+_BLOCK_PREFIX = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
+_BEGINS_WITH_MARK = re.compile(r"[\s*_]*[\"＂“”„‟«»「『‘‚]")
+_CALLOUT = re.compile(r"\s*(?:\[!\w+\]|(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)|[\u2600-\u27bf\U0001f300-\U0001faff])")
+_LABEL = re.compile(r"\s*[*_]{0,2}(?:[A-Z][\w -]{1,24}:\s|[^\s，。,.:：]{1,16}：)")
+_ATTRIBUTION = re.compile(r"\s*(?:[—―]|–\s|--+\s?|-\s)\s*\S")
+_LEAD_IN = re.compile(r"(?:[:：]|\]|】|\]\([^()\s]{0,2000}\))[\s.*_]*$")
+_LEAD_IN_CHARS = 2_100
+_MARKER = (
+    r"(?:\[\^?\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,30}\](?:\([^()\s]{0,2000}\))?"
+    r"|\[\[[^\[\]\n]{1,80}\]\](?:\([^()\s]{0,2000}\))?|【[^【】\n]{1,40}】)"
+)
+_ANY_MARKER = re.compile(_MARKER)
+_MARKERS_AT_END = re.compile(rf"(?:\s{{0,3}}{_MARKER}[.,。]?){{1,20}}[\s*_)）]*$")
+_MARKER_TAIL = 2_500  # code points in which closing markers are looked for
+_NOT_WORDS = re.compile(
+    r"(?P<code>`{1,3}[^`\n]{1,2000}`{1,3})"
+    r"|(?P<link>\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\))"
+    r"|(?P<tag></?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,1000})?/?>)"
+    r"|(?P<escape>\\(?=[\"'“”]))"
+)
+_FILLER = {"code": "x", "link": ")", "tag": "*", "escape": "*"}
+
+_Kind = Literal["paragraph", "item", "row", "quote", "blank", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch in which marks may pair: a paragraph, list item, heading or table cell.
+
+    `text` is the document's from `start` on, with code, link targets and tags overwritten at the same length;
+    `follows` says that it is a paragraph after a paragraph, so that a quotation may run on into it.
+    """
+
+    start: int
+    text: str
+    follows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BlockQuote:
+    """Words of a block quote, or of one of its paragraphs: text[start:end]; with its markers it reaches to `outer_end`.
+
+    `announced`: something says that another's words follow (a lead-in, a speaker's line, a closing marker). A block
+    without any of that may be set off for emphasis and be the author's own.
+    """
+
+    start: int
+    end: int
+    outer_end: int
+    announced: bool
+
+
+def read(text: str) -> tuple[list[Segment], list[BlockQuote]]:
+    """Segments and block quotes of a document, each in order."""
+    segments: list[Segment] = []
+    quotes: list[BlockQuote] = []
+    before: tuple[_Kind, int] = ("blank", 0)
+    for kind, lines in _runs(text):
+        start, end = lines[0][0], lines[-1][1]
+        if kind == "row":
+            segments += _cells(text, start, end)
+        elif kind == "quote" and not _BEGINS_WITH_MARK.match(text, *_line_words(text, lines[0])):
+            quotes += _block_quotes(text, lines)
+        else:
+            follows = kind == before[0] == "paragraph" and not text[before[1] : start].strip()
+            segments.append(Segment(start, _blanked(text[start:end]), follows))
+        before = (kind, end)
+    return segments, quotes
+
+
+def without_markers(text: str, start: int, end: int) -> int:
+    """Where the words of text[start:end] end before the markers that close them."""
+    match = _MARKERS_AT_END.search(text, max(start, end - _MARKER_TAIL), end)
+    return start + len(text[start : match.start()].rstrip()) if match and match.start() > start else end
+
+
+def trimmed(text: str, start: int, end: int) -> Range:
+    """The range without white space at its ends; empty at `start` if there is nothing else."""
+    words = text[start:end]
+    if not words.strip():
+        return start, start
+    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
+
+
+def _runs(text: str) -> Iterator[tuple[_Kind, list[Range]]]:
+    """Consecutive lines of one kind; blank lines and fenced code part them and are left out."""
+    run: list[Range] = []
+    kind: _Kind = "blank"
+    fenced = False
+    for line in _LINE.finditer(text):
+        if line.start() == line.end():
+            break
+        this = _line_kind(text, *line.span())
+        if this == "code":
+            fenced = not fenced
+        joins = this == kind in ("paragraph", "quote") or (this == "paragraph" and kind == "item")
+        if run and (fenced or not joins):
+            yield kind, run
+            run = []
+        if fenced or this in ("blank", "code"):
+            kind = "blank"
+            continue
+        kind = kind if run else this
+        run.append(line.span())
+    if run:
+        yield kind, run
+
+
+def _line_kind(text: str, start: int, end: int) -> _Kind:
+    lead = text[start:end].lstrip(" \t")[:1]
+    if lead in ("", "\n", "\r"):
+        return "blank"
+    if lead == "|":
+        return "row"
+    if lead in "`~" and _FENCE.match(text, start, end):
+        return "code"
+    if lead == ">" and _BLOCK_PREFIX.match(text, start, end):
+        return "quote"
+    return "item" if _ITEM.match(text, start, end) else "paragraph"
+
+
+def _cells(text: str, start: int, end: int) -> Iterator[Segment]:
+    for cell in text[start:end].split("|"):
+        if cell.strip():
+            yield Segment(start, _blanked(cell))
+        start += len(cell) + 1
+
+
+def _blanked(text: str) -> str:
+    return _NOT_WORDS.sub(lambda m: _FILLER[m.lastgroup or "code"] * len(m[0]), text)
+
+
+# ---- block quotes
+
+
+def _block_quotes(text: str, lines: Sequence[Range]) -> Iterator[BlockQuote]:
+    """A block quote as one stretch; as one per paragraph where an inner paragraph ends with its own marker.
+
+    A call-out (`[!NOTE]`, a bold label, a sign) is no quotation.
+    """
+    paragraphs, spoken = _paragraphs(text, lines)
+    if not paragraphs or _CALLOUT.match(text, paragraphs[0][0]):
+        return
+    ends = [without_markers(text, start, end) for start, end in paragraphs]
+    lead = text[max(0, lines[0][0] - _LEAD_IN_CHARS) : lines[0][0]].rstrip()
+    led_in = bool(_LEAD_IN.search(lead)) and not text[lines[0][0] - 1 : lines[0][0]].strip()
+    labelled = _LABEL.match(text, *paragraphs[0]) is not None
+    announced = spoken or (not labelled and (led_in or _closed_by_marker(text, paragraphs, ends)))
+    if any(words < end for words, (_, end) in zip(ends[:-1], paragraphs, strict=False)):
+        for words, (start, end) in zip(ends, paragraphs, strict=True):
+            yield BlockQuote(start, words, end, announced)
+    else:
+        yield BlockQuote(paragraphs[0][0], ends[-1], lines[-1][1], announced)
+
+
+def _closed_by_marker(text: str, paragraphs: Sequence[Range], ends: Sequence[int]) -> bool:
+    """Whether every paragraph with markers has them at its end only: markers amid the words are the author's."""
+    if ends[-1] == paragraphs[-1][1]:
+        return False
+    return not any(_ANY_MARKER.search(text, start, words) for (start, _), words in zip(paragraphs, ends, strict=True))
+
+
+def _paragraphs(text: str, lines: Sequence[Range]) -> tuple[list[Range], bool]:
+    """Paragraphs inside a block quote, and whether a line after them names the speaker."""
+    paragraphs: list[Range] = []
+    continues, spoken = False, False
+    for line in lines:
+        start, end = trimmed(text, *_line_words(text, line))
+        if paragraphs and _ATTRIBUTION.match(text, start, end):
+            continues, spoken = False, True
+        elif start == end:
+            continues = False
+        elif continues:
+            paragraphs[-1] = (paragraphs[-1][0], end)
+        else:
+            paragraphs.append((start, end))
+            continues = True
+    return paragraphs, spoken
+
+
+def _line_words(text: str, line: Range) -> Range:
+    prefix = _BLOCK_PREFIX.match(text, *line)
+    return (prefix.end() if prefix else line[0]), line[1]
