@@ -13,19 +13,21 @@ stand in the configuration.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verification_pipeline.config import Settings
 from verification_pipeline.config import Triage as TriageSettings
+from verification_pipeline.guards import Claim, Place, WordLists, missing_words, refused_by, word_lists
 from verification_pipeline.records import Citations, Document, Evidence, Pair
 from verification_pipeline.tables import Span
-from verification_pipeline.text.index import I32, U64, WordIndex
+from verification_pipeline.text.index import U64, WordIndex
 from verification_pipeline.text.numbers import Number, parse
 
 
@@ -70,67 +72,11 @@ _DETERMINERS = frozenset(
     ("the", "a", "an", "der", "die", "das", "ein", "eine", "le", "la", "les", "un", "une", "el", "los", "las")
 )
 _EDGE = re.compile(
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bProf)(?<!\bSt)(?<!\bvs)(?<!\bapprox)(?<!\bal)(?<!\bFig)(?<!\bNo)(?<!\bno)"
-    r"(?<!\be\.g)(?<!\bi\.e)[.!?…;]+[\"'”’»)\]*_]{0,4}\s+|[。！？；]|\n\s*\n|\n\s*[-*•|#>+]|\|"
+    r"[.!?…;。！？；\n|](?:(?<=[.!?…;])[.!?…;]*[\"'”’»)\]*_]{0,4}\s+|(?<=[。！？；|])|(?<=\n)\s*(?:\n|[-*•|#>+]))"
 )
-_REACH = 600
-_PREPOSITION = re.compile(
-    r"\b(by|to|from|um|auf|von|de|à|a)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$", re.IGNORECASE
-)
-_CONTRACTED_NOT = re.compile(r"n['’]t\b")
-
-
-@dataclass(frozen=True)
-class _Words:
-    """The word lists of the settings, as sets of folded words and as hashes of the word index."""
-
-    settings: TriageSettings
-
-    @cached_property
-    def ignored(self) -> U64:
-        listed = (*self.settings.stop_words, *self.settings.neutral_words)
-        return np.unique(WordIndex.build(" ".join(listed)).words)
-
-    @cached_property
-    def negations(self) -> frozenset[str]:
-        return frozenset(self.settings.negations)
-
-    @cached_property
-    def hedges(self) -> frozenset[str]:
-        return frozenset(self.settings.hedges)
-
-    @cached_property
-    def reversals(self) -> frozenset[str]:
-        return frozenset(self.settings.reversals)
-
-    @cached_property
-    def bounds(self) -> frozenset[str]:
-        return frozenset(self.settings.bounds)
-
-    @cached_property
-    def opposites(self) -> dict[str, frozenset[str]]:
-        table: dict[str, set[str]] = {}
-        for left, right in self.settings.opposites:
-            table.setdefault(left, set()).add(right)
-            table.setdefault(right, set()).add(left)
-        return {word: frozenset(others) for word, others in table.items()}
-
-
-@lru_cache(maxsize=8)
-def _words(settings: TriageSettings) -> _Words:
-    return _Words(settings)
-
-
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """A claim ready for look-up: content words by hash, in order, with their places in the claim; its numbers."""
-
-    text: str
-    hashes: U64
-    starts: I32
-    ends: I32
-    numbers: tuple[Number, ...]
-    words: int
+_ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e))$")
+_REACH = 700
+"""How far around a word a sentence may reach, code points; a longer one gives no pass."""
 
 
 def triage(
@@ -139,72 +85,79 @@ def triage(
     """One row a pair, in order.
 
     `evidence` maps the key of each usable own source to its text and index; a bound pair whose source is not in it is
-    uncheckable.
+    uncheckable. `language` (ISO 639-1) is the document's, and says how its numbers are read.
     """
-    rules = settings.triage
+    rules, lists = settings.triage, word_lists(settings.triage)
     claims = _prepared([pair.claim for pair in pairs], language, rules)
-    folded: dict[str, NDArray[np.uint16]] = {}
-    rows: list[TriageRow] = []
-    for pair, claim in zip(pairs, claims, strict=True):
-        body = evidence.get(pair.source_key or "") if pair.status == "bound" else None
-        if body is None:
+    found: list[TriageRow | None] = [None] * len(pairs)
+    asked: defaultdict[str, list[int]] = defaultdict(list)
+    for position, (pair, claim) in enumerate(zip(pairs, claims, strict=True)):
+        key = pair.source_key if pair.status == "bound" else None
+        if key is None or key not in evidence:
             outcome = "dangling" if pair.status == "dangling" else "uncheckable"
-            rows.append(TriageRow(pair.pair_id, pair.document_key, outcome))
-            continue
-        key = body.source.source_key
-        low = folded.get(key)
-        if low is None:
-            low = folded[key] = body.body.index.words.astype(np.uint16)
-        rule = "numbers" if claim.numbers else "words"
-        found = _refused_at_once(pair, claim, rules) or _place(claim, body, low, _words(rules))
-        if isinstance(found, str):
-            rows.append(TriageRow(pair.pair_id, pair.document_key, "needs-checker", refused_by=found))
+            found[position] = TriageRow(pair.pair_id, pair.document_key, outcome)
+        elif guard := _refused_at_once(pair, claim, rules):
+            found[position] = TriageRow(pair.pair_id, pair.document_key, "needs-checker", refused_by=guard)
         else:
-            rows.append(TriageRow(pair.pair_id, pair.document_key, "auto-passed", rule, found))
-    return rows
+            asked[key].append(position)
+    table = np.zeros(1 << 16, dtype=np.bool_)
+    for source, positions in asked.items():
+        held = _Held.of(evidence[source], [claims[position] for position in positions], table)
+        for position in positions:
+            pair, claim = pairs[position], claims[position]
+            place = held.place(claim, lists)
+            if isinstance(place, Span):
+                rule = "numbers" if claim.numbers else "words"
+                found[position] = TriageRow(pair.pair_id, pair.document_key, "auto-passed", rule, place)
+            else:
+                found[position] = TriageRow(pair.pair_id, pair.document_key, "needs-checker", refused_by=place)
+    return [row for row in found if row is not None]
 
 
-def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings) -> list[_Claim]:
-    """All claims indexed in one pass."""
+@lru_cache(maxsize=8)
+def _ignored(rules: TriageSettings) -> U64:
+    """Hashes of the words that carry no fact, sorted."""
+    return np.unique(WordIndex.build(" ".join((*rules.stop_words, *rules.neutral_words))).words)
+
+
+def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings) -> list[Claim]:
+    """All claims indexed in one pass; equal claims are one object."""
     distinct = list(dict.fromkeys(texts))
     framed = [_FRAME.sub(lambda match: " " * len(match.group()), text) for text in distinct]
     joined = "\n".join(framed)
     index = WordIndex.build(joined)
-    content = ~np.isin(index.words, _words(rules).ignored)
     numbers = [parse(text, language) for text in distinct]
-    in_number = np.zeros(len(joined) + 1, dtype=bool)
+    in_number = np.zeros(len(joined) + 1, dtype=np.bool_)
     offsets = [0]
     for text, typed in zip(framed, numbers, strict=True):
         for number in typed:
             in_number[offsets[-1] + number.start : offsets[-1] + number.end] = True
         offsets.append(offsets[-1] + len(text) + 1)
-    content &= ~in_number[index.starts]
-    edges = np.searchsorted(index.starts, offsets)
-    ready: dict[str, _Claim] = {}
+    chosen = np.flatnonzero(~np.isin(index.words, _ignored(rules)) & ~in_number[index.starts])
+    hashes, starts, ends = (part[chosen].tolist() for part in (index.words, index.starts, index.ends))
+    lengths = np.diff(np.searchsorted(index.starts, offsets)).tolist()
+    ready: dict[str, Claim] = {}
+    first = 0
     for position, text in enumerate(distinct):
-        first, last = int(edges[position]), int(edges[position + 1])
-        chosen = np.flatnonzero(content[first:last]) + first
-        ready[text] = _Claim(
+        last = bisect_left(starts, offsets[position + 1], first)
+        base = offsets[position]
+        ready[text] = Claim(
             text,
-            index.words[chosen],
-            index.starts[chosen] - np.int32(offsets[position]),
-            index.ends[chosen] - np.int32(offsets[position]),
+            tuple(hashes[first:last]),
+            tuple(start - base for start in starts[first:last]),
+            tuple(end - base for end in ends[first:last]),
             numbers[position],
-            last - first,
+            lengths[position],
         )
+        first = last
     return [ready[text] for text in texts]
 
 
-def _refused_at_once(pair: Pair, claim: _Claim, rules: TriageSettings) -> str | None:
+def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | None:
     """The guard that refuses a claim whatever its source says."""
-    if pair.strong and rules.strong == "always-read":
+    if pair.strong and (rules.strong == "always-read" or not claim.numbers):
         return "strong"
-    if not claim.numbers:
-        if pair.strong:
-            return "strong"
-        if len(claim.hashes) < rules.min_words:
-            return "too-few-words"
-    elif len(claim.hashes) < rules.min_words_with_number:
+    if len(claim.hashes) < (rules.min_words_with_number if claim.numbers else rules.min_words):
         return "too-few-words"
     if _PRONOUN.match(claim.text):
         return "pronoun"
@@ -214,199 +167,85 @@ def _refused_at_once(pair: Pair, claim: _Claim, rules: TriageSettings) -> str | 
     return None
 
 
-_TABLE = np.zeros(1 << 16, dtype=np.uint8)
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Where the content words of some claims stand in one source: code-point places by word hash, ascending."""
+
+    evidence: Evidence
+    places: Mapping[int, Sequence[int]]
+
+    @classmethod
+    def of(cls, evidence: Evidence, claims: Sequence[Claim], table: NDArray[np.bool_]) -> _Held:
+        """One pass over the word index. `table` is scratch space of 65,536 flags, all false before and after."""
+        index = evidence.body.index
+        wanted = {word for claim in claims for word in claim.hashes}
+        keys = np.fromiter((word & 0xFFFF for word in wanted), dtype=np.uint16, count=len(wanted))
+        table[keys] = True
+        hits = np.flatnonzero(table[index.words.astype(np.uint16)])
+        table[keys] = False
+        places: dict[int, list[int]] = {}
+        for word, start in zip(index.words[hits].tolist(), index.starts[hits].tolist(), strict=True):
+            if word in wanted:
+                places.setdefault(word, []).append(start)
+        return cls(evidence, places)
+
+    def place(self, claim: Claim, lists: WordLists) -> Span | str:
+        """The span of the first place that holds the whole claim, or the guard that refused the last one read."""
+        words = set(claim.hashes)
+        if not words <= self.places.keys():
+            return missing_words(claim, self.places, lists)
+        body = self.evidence.body
+        rarest = min(words, key=lambda word: (len(self.places[word]), word))
+        refused, reach = "scattered", -1
+        for anchor in self.places[rarest][: lists.settings.places]:
+            if anchor < reach:
+                continue
+            start, end = _sentence(body.text, anchor)
+            reach = end
+            inside = {word: _within(self.places[word], start, end) for word in words}
+            if not all(inside.values()):
+                continue
+            text = body.text[start:end]
+            guard = refused_by(claim, Place(text, inside), lists)
+            if guard is None:
+                return Span(self.evidence.source.source_key, body.sha256, start, end, text)
+            refused = guard
+        return refused
 
 
-def _place(claim: _Claim, evidence: Evidence, low: NDArray[np.uint16], words: _Words) -> Span | str:
-    """The span of the place that holds the whole claim, or the guard that refused the best place."""
-    index = evidence.body.index
-    hashes, inverse = np.unique(claim.hashes, return_inverse=True)
-    keys = hashes.astype(np.uint16)
-    _TABLE[keys] = 1
-    positions = np.flatnonzero(_TABLE[low])
-    _TABLE[keys] = 0
-    ids = np.searchsorted(hashes, index.words[positions])
-    ids[ids == len(hashes)] = 0
-    real = hashes[ids] == index.words[positions]
-    positions, ids = positions[real], ids[real]
-    counts = np.bincount(ids, minlength=len(hashes))
-    rarest = int(counts.argmin())
-    if not counts[rarest]:
-        return _missing(claim, np.flatnonzero(counts[inverse] == 0), words)
-    refused = "scattered"
-    seen = -1
-    for anchor in positions[ids == rarest][: words.settings.places].tolist():
-        start, end = _sentence(evidence.body.text, int(index.starts[anchor]))
-        if start == seen:
-            continue
-        seen = start
-        first, last = index.word_range(start, end)
-        left, right = np.searchsorted(positions, (first, last))
-        if len(np.unique(ids[left:right])) < len(hashes):
-            continue
-        place = _Place(
-            claim, evidence.body.text, index, start, end, first, positions[left:right], ids[left:right], inverse
-        )
-        guard = place.refused_by(words)
-        if guard is None:
-            text = evidence.body.text[start:end]
-            return Span(evidence.source.source_key, evidence.body.sha256, start, end, text)
-        refused = guard
-    return refused
+def _within(places: Sequence[int], start: int, end: int) -> list[int]:
+    """Places of a range, relative to its start."""
+    first = bisect_left(places, start)
+    return [place - start for place in places[first : bisect_left(places, end, first)]]
 
 
-def _missing(claim: _Claim, missing: NDArray[np.intp], words: _Words) -> str:
-    """Which kind of thing the source does not hold at all."""
-    for position in missing.tolist():
-        word = claim.text[int(claim.starts[position]) : int(claim.ends[position])]
-        if word.lower() in words.opposites:
-            return "direction"
-        if word[:1].isupper() and claim.starts[position] > 0:
-            return "entity"
-    return "words"
+def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
+    return mark.group()[0] != "." or not _ABBREVIATION.search(text, max(0, mark.start() - 7), mark.start())
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:
-    """The stretch between sentence marks around a place; where it is unclear whether a mark ends one, it does."""
-    start, end = max(0, at - _REACH), min(len(text), at + _REACH)
-    left, right = start, end
-    for match in _EDGE.finditer(text, start, end):
-        if match.end() <= at:
-            left = match.end()
-        elif match.start() >= at:
-            right = match.end() if match.group().strip() in "。！？；" else match.start() + len(match.group().rstrip())
-            if match.group()[:1] in "\n|":
-                right = match.start()
+    """The stretch between sentence marks around a place; where it is unclear whether a mark ends one, it does.
+
+    An empty stretch where no mark stands within reach.
+    """
+    left = -1
+    for reach in (_REACH // 3, _REACH):
+        start = max(0, at - reach)
+        edges = [match for match in _EDGE.finditer(text, start, at) if _ends_sentence(text, match)]
+        left = edges[-1].end() if edges else (0 if start == 0 else -1)
+        if left >= 0:
             break
+    end = min(len(text), at + _REACH)
+    after = next((match for match in _EDGE.finditer(text, at, end) if _ends_sentence(text, match)), None)
+    if after is not None:
+        mark = after.group()
+        right = after.start() if mark[0] in "\n|" else after.start() + len(mark.rstrip())
+    else:
+        right = end if end == len(text) else -1
+    if left < 0 or right < 0:
+        return at, at
     piece = text[left:right]
     return left + len(piece) - len(piece.lstrip()), left + len(piece.rstrip())
-
-
-_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A sentence of the source that holds all content words of a claim, to be read closely."""
-
-    claim: _Claim
-    text: str
-    index: WordIndex
-    start: int
-    end: int
-    first: int
-    positions: NDArray[np.intp]
-    ids: NDArray[np.intp]
-    inverse: NDArray[np.intp]
-
-    def refused_by(self, words: _Words) -> str | None:
-        """The first guard that refuses this place, or None for a pass."""
-        sentence = self.text[self.start : self.end]
-        said = [token.lower() for token in _TOKEN.findall(self.claim.text)]
-        found = [token.lower() for token in _TOKEN.findall(sentence)]
-        return (
-            ("question" if sentence.endswith("?") else None)
-            or self._wording(said, found, words)
-            or self._order(words)
-            or (self._numbers(sentence) if self.claim.numbers else None)
-        )
-
-    def _wording(self, said: list[str], found: list[str], words: _Words) -> str | None:
-        mine, theirs = set(said), set(found)
-        if _negations(said, words) != _negations(found, words):
-            return "negation"
-        extra = theirs - mine
-        if not words.hedges.isdisjoint(extra):
-            return "hedge"
-        if not words.reversals.isdisjoint(extra):
-            return "reversal"
-        for word in mine & words.opposites.keys():
-            if not words.opposites[word].isdisjoint(extra):
-                return "direction"
-        if not words.bounds.isdisjoint(mine ^ theirs) and self.claim.numbers:
-            return "bound"
-        return None
-
-    def _order(self, words: _Words) -> str | None:
-        """Words of the claim must stand in the place in its order, but for a phrase moved to front or end."""
-        firsts: dict[int, int] = {}
-        for position, word in zip(self.positions.tolist(), self.ids.tolist(), strict=True):
-            firsts.setdefault(word, position)
-        order = [firsts[word] for word in self.inverse.tolist()]
-        breaks = sum(right < left for left, right in pairwise(order))
-        spread = max(order) - min(order) + 1
-        if not self.claim.numbers:
-            if breaks:
-                return "order"
-            return "scattered" if spread > words.settings.stretch * self.claim.words else None
-        if breaks > 2 or len(order) < 2 * (breaks + 1):
-            return "order"
-        return "order" if self._names_moved(order) else None
-
-    def _names_moved(self, order: list[int]) -> bool:
-        """Whether names of the claim stand in another order in the place."""
-        runs: list[int] = []
-        last_end = -9
-        for position, start in enumerate(self.claim.starts.tolist()):
-            if start == 0 or not self.claim.text[start].isupper():
-                continue
-            if start - last_end > 1:
-                runs.append(order[position])
-            last_end = int(self.claim.ends[position])
-        return any(right < left for left, right in pairwise(runs))
-
-    def _numbers(self, sentence: str) -> str | None:
-        held = parse(sentence)
-        matched: list[Number] = []
-        for number in self.claim.numbers:
-            match = next((other for other in held if other not in matched and number.same_quantity(other)), None)
-            if match is None:
-                return _why_not(number, held)
-            if _preposition(self.claim.text, number) != _preposition(sentence, match):
-                return "preposition"
-            matched.append(match)
-        if any(a.kind == b.kind and a.unit == b.unit and a.start > b.start for a, b in pairwise(matched)):
-            return "number-order"
-        return self._context(matched, held)
-
-    def _context(self, matched: list[Number], held: Sequence[Number]) -> str | None:
-        """Each number must be nearer to the claim's words than any other number of its kind, and to the claim's year."""
-        places = [int(self.index.starts[position]) - self.start for position in self.positions.tolist()]
-        years = [number for number in held if number.kind == "year"]
-        for number in matched:
-            if number.kind != "year" and len(years) > 1:
-                nearest = sorted(years, key=lambda year: abs(year.start - number.start))
-                if nearest[0] not in matched and any(year in matched for year in years):
-                    return "year"
-            rivals = [
-                other
-                for other in held
-                if other not in matched and other.kind == number.kind and other.unit in (number.unit, "")
-            ]
-            mine = _closeness(number, places)
-            if any(_closeness(rival, places) >= mine for rival in rivals):
-                return "number-context"
-        return None
-
-
-def _negations(tokens: Iterable[str], words: _Words) -> int:
-    return sum(token in words.negations or _CONTRACTED_NOT.search(token) is not None for token in tokens)
-
-
-def _preposition(text: str, number: Number) -> str | None:
-    match = _PREPOSITION.search(text, max(0, number.start - 16), number.start)
-    return match.group(1).lower() if match else None
-
-
-def _closeness(number: Number, places: Iterable[int]) -> float:
-    """How near a number stands to the claim's words: larger is nearer."""
-    return sum(1.0 / (8 + abs(place - number.start)) for place in places)
-
-
-def _why_not(number: Number, held: Sequence[Number]) -> str:
-    if any(number.value == other.value and number.key == other.key for other in held):
-        return "unit" if any(number.value == other.value and number.unit != other.unit for other in held) else "range"
-    return "year" if number.kind == "year" else "number"
 
 
 def uncited_numbers(
@@ -422,7 +261,7 @@ def uncited_numbers(
         missing += [(start, number) for number in parse(document.text[start:end], document.language)]
     if not missing:
         return []
-    known = _Held(list(evidence.values()))
+    known = _Numbers(list(evidence.values()))
     for start, number in missing:
         if not known.holds(number):
             found.append(UncitedNumber(document.document_key, start + number.start, start + number.end, number.text))
@@ -442,7 +281,7 @@ def _uncited(prose: Sequence[tuple[int, int]], cited: Sequence[tuple[int, int]])
     return free
 
 
-class _Held:
+class _Numbers:
     """The typed numbers of some sources, read source by source only as far as a question needs."""
 
     def __init__(self, sources: list[Evidence]) -> None:

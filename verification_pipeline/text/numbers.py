@@ -8,17 +8,16 @@ number is about (`triage`), the digits of markers and list numbers (callers blan
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 Kind = Literal["number", "year", "ordinal", "date", "time", "ratio"]
 Part = Literal["", "low", "high"]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """One number of a text: `text` is exactly text[start:end], with its sign, currency, scale word and unit.
 
     `unit` is "" for a bare number, "%" for per cent, "pp" for percentage points, a sign for a currency, else the base
@@ -214,9 +213,9 @@ _COMMA_DECIMALS = _words(
 )
 _SPACES = " \u00a0\u202f\u2009"
 _DIGITS = re.compile(rf"(?:(?<![\w.)\]])\.(?=\d))?\d++(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*+")
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
-_HAS_ADDRESS = re.compile(r"://|www\.|doi:|arxiv:|10\.\d{4,9}/", re.IGNORECASE)
+_ADDRESS_SIGNS = ("://", "www.", "doi:", "DOI:", "rXiv:", "rxiv:", "10.")
 _SIGN = "-−"
 _ISO_DATE = re.compile(r"(1\d|20)\d\d-[01]\d-[0-3]\d(?!\d)")
 _GROUPED = re.compile(
@@ -245,7 +244,6 @@ _RANGE_DASH = re.compile(rf"[{_SPACES}]?[-–—~～至][{_SPACES}]?")
 _RANGE_WORD = re.compile(rf"[{_SPACES}](?:to|through|bis|à|a|до|έως)[{_SPACES}]", re.IGNORECASE)
 _RANGE_AND = re.compile(rf"[{_SPACES}](?:and|und|et|y|и|και)[{_SPACES}]", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:between|zwischen|entre|между|μεταξύ)\s+(?:about\s+|around\s+)?$", re.IGNORECASE)
-_NAME_BEFORE = re.compile(r"[^\W\d_][\w.]*-?$")
 _LOWER_PREFIX = re.compile(r"(?<![\w-])(?:mid|pre|post|non|sub|early|late|since|circa|top|ca|about|und|bis|or)-$")
 _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|re|ème|e|º|ª)(?![^\W_])")
 _DECADE_TAIL = re.compile(r"['’]?s(?![^\W_])")
@@ -253,15 +251,32 @@ _DECADE_TAIL = re.compile(r"['’]?s(?![^\W_])")
 
 def parse(text: str, language: str | None = None) -> tuple[Number, ...]:
     """Every typed number of a text, in order. `language` (ISO 639-1) says how 1.000 and 1,5 are read."""
-    if _HAS_ADDRESS.search(text):
+    return _parse_short(text, language) if len(text) < _SHORT else _parse(text, language)
+
+
+@lru_cache(maxsize=4096)
+def _parse_short(text: str, language: str | None) -> tuple[Number, ...]:
+    return _parse(text, language)
+
+
+def _parse(text: str, language: str | None) -> tuple[Number, ...]:
+    if any(sign in text for sign in _ADDRESS_SIGNS):
         text = _ADDRESS.sub(lambda match: "\x00" * len(match.group()), text)
     numbers: list[Number] = []
+    reach = 0
     for match in _DIGITS.finditer(text):
-        if not numbers or match.start() >= numbers[-1].end:
-            numbers.extend(_read_digits(text, match, language))
-    if not _NUMBER_WORDS.isdisjoint(_LETTERS.findall(text.lower())):
-        numbers = _without_overlaps(sorted([*numbers, *_read_words(text)], key=lambda number: number.start))
+        if match.start() >= reach:
+            read = _read_digits(text, match, language)
+            if read:
+                numbers += read
+                reach = read[-1].end
+    if not _NUMBER_WORDS.isdisjoint(text.lower().translate(_PUNCTUATION).split()):
+        numbers = _without_overlaps(sorted([*numbers, *_read_words(text)], key=_start))
     return tuple(_with_ranges(text, numbers)) if len(numbers) > 1 else tuple(numbers)
+
+
+def _start(number: Number) -> int:
+    return number.start
 
 
 def _without_overlaps(numbers: list[Number]) -> list[Number]:
@@ -276,31 +291,28 @@ def _read_digits(text: str, match: re.Match[str], language: str | None) -> list[
     """The numbers of one run of digits and separators: usually one, several for a list such as 1,2,3."""
     start, end = match.span()
     raw = match.group()
-    if start and _in_name(text, start):
+    before = text[start - 1] if start else " "
+    if before not in " \n($" and start and _in_name(text, start):
         return []
-    date = _ISO_DATE.match(text, start) if len(raw) == 4 else None
-    if date:
-        return [Number(start, date.end(), date.group(), Decimal(0), kind="date", key=date.group())]
-    if start >= 8 and text[start - 1] == "-" and _ISO_DATE.match(text, max(0, start - 5)):
-        return []
-    if start >= 8 and text[start - 1] == "-" and _ISO_DATE.match(text, max(0, start - 8)):
-        return []
+    if raw.isdigit():
+        if text[end : end + 1] == "-" and len(raw) == 4 and (date := _ISO_DATE.match(text, start)):
+            return [Number(start, date.end(), date.group(), _ZERO, kind="date", key=date.group())]
+        number = _finished(text, start, end, Decimal(raw), None)
+        return [number] if number else []
     if ":" in raw or "/" in raw:
         if ":" in raw and "/" in raw:
             return []
         kind: Kind = "time" if ":" in raw else "ratio"
-        return [Number(start, end, raw, Decimal(0), kind=kind, key=raw.replace(" ", ""))]
+        return [Number(start, end, raw, _ZERO, kind=kind, key=raw.replace(" ", ""))]
     value = _value(raw, language)
-    if value is None:
-        parts = list(re.finditer(r"\d+", raw)) if "." not in raw else []
-        return [
-            number
-            for part in parts
-            for number in [_finished(text, start + part.start(), start + part.end(), Decimal(part.group()), None)]
-            if number
-        ]
-    number = _finished(text, start, end, *value)
-    return [number] if number else []
+    if value is not None:
+        number = _finished(text, start, end, *value)
+        return [number] if number else []
+    if "." in raw:
+        return []
+    parts = re.finditer(r"\d+", raw)
+    found = (_finished(text, start + p.start(), start + p.end(), Decimal(p.group()), None) for p in parts)
+    return [number for number in found if number]
 
 
 def _in_name(text: str, start: int) -> bool:
@@ -315,6 +327,11 @@ def _in_name(text: str, start: int) -> bool:
     return False
 
 
+_ZERO = Decimal(0)
+_FIRST_YEAR, _LAST_YEAR = Decimal(1000), Decimal(2100)
+_SHORT = 2_000
+_ENDS_NUMBER = frozenset(("", ".", ",", ";", ":", ")", "]", "!", "?", "\n", '"', "”", "|"))
+_MAY_SIGN = frozenset(" \u00a0\u202f\u2009-−$€£¥₹₽₩" + "DRPYBFKCN")
 _CURRENCY_NAMES = frozenset(_CURRENCIES.values())
 _CURRENCY_SIGNS = frozenset("$€£¥₹₽₩")
 _CURRENCY_BEFORE = re.compile(
@@ -324,8 +341,6 @@ _CURRENCY_BEFORE = re.compile(
 
 def _value(raw: str, language: str | None) -> tuple[Decimal, Decimal | None] | None:
     """The value of a run of digits, with its second reading; None when it is no single number."""
-    if raw.isdigit():
-        return Decimal(raw), None
     if raw[0] == ".":
         return (Decimal(f"0{raw}"), None) if raw[1:].isdigit() else None
     if _GROUPED.fullmatch(raw):
@@ -361,30 +376,21 @@ def _grouped(raw: str, language: str | None) -> tuple[Decimal, Decimal | None]:
 
 def _finished(text: str, start: int, end: int, value: Decimal, other: Decimal | None) -> Number | None:
     """A number with what stands around its digits; None when letters stick to it that are no unit (5G, 3b)."""
-    first = start
-    bare = end
-    kind: Kind = "number"
-    currency = ""
-    before = _CURRENCY_BEFORE.search(text, max(0, start - 5), start)
-    if before and before.end() == start:
-        currency = _CURRENCIES[before.group().strip(_SPACES + _SIGN).casefold()]
-        first = before.start()
-        if before.group()[-1] in _SIGN:
-            value = -value
-    if first and text[first - 1] in _SIGN and (first == 1 or text[first - 2] in " (\u00a0\n[{,;:"):
-        value, first = -value, first - 1
-    plain = end - start == 4 and text[start:end].isdigit() and not currency and value > 0
-    if plain and 1000 <= value <= 2100:
-        decade = _DECADE_TAIL.match(text, end)
-        if decade:
-            return Number(first, decade.end(), text[first : decade.end()], Decimal(0), kind="year", key=f"{value}s")
-    power = _POWER.match(text, end)
-    if power:
+    first, bare, currency = start, end, ""
+    if start and text[start - 1] in _MAY_SIGN:
+        first, value, currency = _before(text, start, value)
+    year = end - start == 4 and first == start and _FIRST_YEAR <= value <= _LAST_YEAR
+    following = text[end : end + 1]
+    if following in _ENDS_NUMBER and not currency:
+        return Number(first, end, text[first:end], value, "", "year" if year else "number", "", other)
+    if year and following in "s'’" and (decade := _DECADE_TAIL.match(text, end)):
+        return Number(first, decade.end(), text[first : decade.end()], _ZERO, kind="year", key=f"{value}s")
+    if following in " ×x·*^⁰¹²³⁴⁵⁶⁷⁸⁹⁻" and (power := _POWER.match(text, end)):
         exponent = int(power.group("exponent").translate(_SUPERSCRIPTS))
-        ten = value if power.group("times") is None else Decimal(10)
         if abs(exponent) > 30:
             return None
-        value, end, plain = (value if power.group("times") else Decimal(1)) * ten**exponent, power.end(), False
+        value = value * Decimal(10) ** exponent if power.group("times") else Decimal(10) ** exponent
+        end, year = power.end(), False
     scale, end = _scale_after(text, end, bool(currency))
     if scale is not None:
         value, other = value * scale, other and other * scale
@@ -392,16 +398,27 @@ def _finished(text: str, start: int, end: int, value: Decimal, other: Decimal | 
     if unit is not None:
         name, factor = unit
         return Number(first, end, text[first:end], value * factor, name, "number", "", other and other * factor)
-    if end == bare:
-        if plain and 1000 <= value <= 2100:
-            kind = "year"
+    if end == bare and following != " ":
         ordinal = _ORDINAL_TAIL.match(text, end)
         if ordinal:
             return Number(first, ordinal.end(), text[first : ordinal.end()], value, kind="ordinal")
-        following = text[end : end + 1]
         if following == "_" or (following.isalpha() and following < "\u2e80"):
             return None
+    kind: Kind = "year" if year and end == bare else "number"
     return Number(first, end, text[first:end], value, currency, kind, "", other)
+
+
+def _before(text: str, start: int, value: Decimal) -> tuple[int, Decimal, str]:
+    """Sign and currency before the digits: where the number begins, its value, its currency."""
+    first, currency = start, ""
+    found = _CURRENCY_BEFORE.search(text, max(0, start - 5), start)
+    if found:
+        currency = _CURRENCIES[found.group().strip(_SPACES + _SIGN).casefold()]
+        first = found.start()
+        value = -value if found.group()[-1] in _SIGN else value
+    if first and text[first - 1] in _SIGN and (first == 1 or text[first - 2] in " (\u00a0\n[{,;:"):
+        value, first = -value, first - 1
+    return first, value, currency
 
 
 def _scale_after(text: str, end: int, money: bool) -> tuple[Decimal | None, int]:
@@ -457,12 +474,7 @@ def _unit_after(text: str, end: int, currency: str) -> tuple[tuple[str, Decimal]
     return (unit, stop) if unit else (None, end)
 
 
-_ANY_NUMBER_WORD = "|".join(sorted(_WORD_LIKE, key=len, reverse=True))
-_NUMBER_WORD_RUN = re.compile(
-    rf"(?<![^\W_])(?:{_ANY_NUMBER_WORD})"
-    rf"(?:(?:[{_SPACES}-]|[{_SPACES}]and[{_SPACES}])(?:{_ANY_NUMBER_WORD})(?![^\W_]))*+(?![^\W_])",
-    re.IGNORECASE,
-)
+_BETWEEN_WORDS = frozenset(_SPACES + "-\n")
 _WORD = re.compile(r"[^\W\d_]+")
 _NO_NUMBERS = (
     ["one"],
@@ -477,19 +489,38 @@ _NO_NUMBERS = (
 
 
 def _read_words(text: str) -> Iterator[Number]:
-    for match in _NUMBER_WORD_RUN.finditer(text):
-        words = [word for word in _WORD.findall(match.group().lower()) if word != "and"]
-        joined = any(word.group().lower() == "and" for word in _WORD.finditer(match.group()))
+    for run in _word_runs(text):
+        start, end = run[0].start(), run[-1].end()
+        words = [match.group().lower() for match in run]
+        joined = "and" in words
+        words = [word for word in words if word != "and"]
         value = None if joined and _WORD_SCALES.keys().isdisjoint(words) else _words_value(words)
         if value is None:
-            yield from _single_words(text, match)
+            yield from _single_words(text, run)
         elif words not in _NO_NUMBERS:
-            yield _with_unit(text, match.start(), match.end(), Decimal(value))
+            yield _with_unit(text, start, end, Decimal(value))
 
 
-def _single_words(text: str, run: re.Match[str]) -> Iterator[Number]:
+def _word_runs(text: str) -> Iterator[list[re.Match[str]]]:
+    """Number words that follow each other: forty-two, one hundred and five."""
+    run: list[re.Match[str]] = []
+    for match in _WORD.finditer(text):
+        word = match.group().lower()
+        listed = word in _NUMBER_WORDS
+        near = bool(run) and match.start() == run[-1].end() + 1 and text[run[-1].end()] in _BETWEEN_WORDS
+        if near and (listed or word == "and"):
+            run.append(match)
+            continue
+        if run:
+            yield run[:-1] if run[-1].group().lower() == "and" else run
+        run = [match] if listed else []
+    if run:
+        yield run[:-1] if run[-1].group().lower() == "and" else run
+
+
+def _single_words(text: str, run: Iterable[re.Match[str]]) -> Iterator[Number]:
     """The words of a run that do not form one number, each by itself: between five and six."""
-    for match in _WORD.finditer(text, run.start(), run.end()):
+    for match in run:
         word = match.group().lower()
         value = _words_value([word]) if word in _NUMBER_WORDS and [word] not in _NO_NUMBERS else None
         if value is not None:
@@ -559,28 +590,28 @@ def _range(text: str, low: Number, high: Number) -> tuple[Number, Number] | None
         year = low.value - low.value % 100 + high.value
         if year <= low.value:
             return None
-        high = replace(high, value=year, kind="year")
+        high = high._replace(value=year, kind="year")
     if low.unit != high.unit and low.unit and high.unit:
         return None
     money = bool(low.unit) and low.unit in _CURRENCY_NAMES
     if (not low.unit and high.unit and low.kind != "year") or (money and low.unit == high.unit):
         low = _scaled_like(low, high)
     elif money and not high.unit:
-        high = replace(high, unit=low.unit)
+        high = high._replace(unit=low.unit)
     elif not low.unit and not high.unit and low.kind == high.kind == "number":
         low = _scaled_like(low, high)
     if low.value >= high.value:
         return None
-    return replace(low, part="low"), replace(high, part="high")
+    return low._replace(part="low"), high._replace(part="high")
 
 
 def _scaled_like(low: Number, high: Number) -> Number:
     """The low end read with the scale and unit written once, behind the high end."""
     digits = _DIGITS.search(high.text)
     if digits is None or _DIGITS.search(low.text) is None:
-        return replace(low, unit=high.unit)
+        return low._replace(unit=high.unit)
     bare = _value(digits.group(), None)
     written = _value(_DIGITS.search(low.text).group(), None)  # type: ignore[union-attr]
     if bare is None or written is None or not bare[0] or abs(low.value) != written[0]:
-        return replace(low, unit=high.unit) if not low.unit else low
-    return replace(low, value=low.value * (abs(high.value) / bare[0]), unit=high.unit)
+        return low._replace(unit=high.unit) if not low.unit else low
+    return low._replace(value=low.value * (abs(high.value) / bare[0]), unit=high.unit)
