@@ -11,7 +11,7 @@ from tests.support.archive import Archive
 from tests.support.questions import nights_archive
 from verification_pipeline import duckdb_file, queries
 from verification_pipeline.errors import StoreError
-from verification_pipeline.tables import TABLES
+from verification_pipeline.tables import TABLES, Table
 
 
 def built(archive: Archive, folder: Path) -> duckdb.DuckDBPyConnection:
@@ -23,7 +23,7 @@ def test_every_table_is_there_with_its_types_and_words(tmp_path: Path):
     with built(nights_archive(), tmp_path) as connection:
         rows = connection.sql(
             "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
-            "WHERE NOT internal AND table_name IN (SELECT table_name FROM duckdb_tables())"
+            "WHERE NOT internal AND schema_name = 'main' AND table_name IN (SELECT table_name FROM duckdb_tables())"
         ).fetchall()
         found = {(table, column): (kind, comment) for table, column, kind, comment in rows}
         expected = {
@@ -133,3 +133,53 @@ def test_moments_are_utc_whatever_the_session(tmp_path: Path):
         row = connection.execute("SELECT max(created_at) FROM receipts").fetchone()
         assert row is not None
         assert row[0] == dt.datetime(2026, 3, 5, 2, 30, tzinfo=dt.UTC)
+
+
+def made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tables that the next build reads."""
+    read: list[str] = []
+    fill = duckdb_file._fill
+
+    def watched(connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path]) -> None:
+        read.append(table.name)
+        fill(connection, table, files)
+
+    monkeypatch.setattr(duckdb_file, "_fill", watched)
+    duckdb_file.build(folder / "tables", folder / "v.duckdb")
+    monkeypatch.undo()
+    return read
+
+
+def test_only_tables_whose_files_changed_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    archive = nights_archive()
+    folder = archive.write(tmp_path / "tables")
+    assert len(made_anew(tmp_path, monkeypatch)) == len(TABLES) - 1
+    assert made_anew(tmp_path, monkeypatch) == []
+    archive.frame("runs").slice(0, 1).write_parquet(folder / "runs.parquet")
+    (folder / "quotes" / "000.parquet").unlink()
+    (folder / "quotes" / "001.parquet").unlink()
+    assert made_anew(tmp_path, monkeypatch) == ["quotes", "runs"]
+    with duckdb.connect(str(tmp_path / "v.duckdb"), read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM quotes").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM pairs").fetchone() == (9,)
+
+
+def test_a_file_that_somebody_wrote_into_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    built(nights_archive(), tmp_path).close()
+    with duckdb.connect(str(tmp_path / "v.duckdb")) as connection:
+        connection.execute("DELETE FROM pairs")
+    assert len(made_anew(tmp_path, monkeypatch)) == len(TABLES) - 1
+    with duckdb.connect(str(tmp_path / "v.duckdb"), read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM pairs").fetchone() == (9,)
+
+
+def test_a_file_of_another_shape_or_none_of_ours_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    nights_archive().write(tmp_path / "tables")
+    (tmp_path / "v.duckdb").write_bytes(b"not a database")
+    assert len(made_anew(tmp_path, monkeypatch)) == len(TABLES) - 1
+    monkeypatch.setattr(duckdb_file, "_shape", lambda: "another")
+    duckdb_file.build(tmp_path / "tables", tmp_path / "v.duckdb")
+    monkeypatch.undo()
+    assert len(made_anew(tmp_path, monkeypatch)) == len(TABLES) - 1
+    assert made_anew(tmp_path, monkeypatch) == []

@@ -1,13 +1,15 @@
 """The DuckDB file that analysts open: every registered table but the texts, and the views of `sql/views`.
 
 Built beside its place and renamed over it, so that a reader sees the old file or the new one, whole; a connection that
-is open on the old one keeps reading it. Types are stated, never guessed: ids that look like dates stay text.
-Receipts come without their JSON, which lies in Parquet and in files, and sketches without their hashes.
+is open on the old one keeps reading it. The new file starts as a copy of the old one: only tables whose Parquet files
+changed are read again. Types are stated, never guessed: ids that look like dates stay text. Receipts come without
+their JSON, which lies in Parquet and in files, and sketches without their hashes.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from polars.datatypes import DataTypeClass
 from verification_pipeline import queries
 from verification_pipeline.config import DuckDBFile
 from verification_pipeline.errors import StoreError
+from verification_pipeline.keys import hash_of
 from verification_pipeline.tables import TABLES, Table
 
 _NOT_COPIED = frozenset({"texts"})
@@ -37,25 +40,37 @@ _TYPES: dict[type[pl.DataType], str] = {
     pl.Datetime: "TIMESTAMP WITH TIME ZONE",
 }
 
+_BOOKKEEPING = """
+CREATE SCHEMA build;
+CREATE TABLE build.made (shape VARCHAR, modified_ns BIGINT);
+CREATE TABLE build.files (table_name VARCHAR, state VARCHAR);
+COMMENT ON TABLE build.made IS 'What this file was made by, and when: a file touched since is made anew.';
+COMMENT ON TABLE build.files IS 'Parquet files each table was read from: a table is read again when they change.';
+"""
+
+Connection = duckdb.DuckDBPyConnection
+
 
 def build(store_tables: Path, target: Path, settings: DuckDBFile | None = None) -> dict[str, int]:
-    """Build `target` from the Parquet files under `store_tables`; rows by table.
+    """Bring `target` up to the Parquet files under `store_tables`; rows by table.
 
     A table without files is there, empty. StoreError names the table whose files cannot be read; `target` is then
     untouched.
     """
     settings = settings or DuckDBFile()
     temporary = target.with_name(f".{target.name}.tmp")
+    limits: dict[str, Any] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
+    target.parent.mkdir(parents=True, exist_ok=True)
     _remove(temporary)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        limits: dict[str, Any] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
+        if not _reused(target, temporary, limits):
+            _remove(temporary)
+            with duckdb.connect(str(temporary), config=limits) as connection:
+                _create(connection)
         with duckdb.connect(str(temporary), config=limits) as connection:
-            rows = {table.name: _fill(connection, table, store_tables) for table in _copied()}
-            for query in _in_order(queries.views()):
-                _view(connection, query)
-            connection.execute("CHECKPOINT")
-        _settle(temporary, target)
+            _refresh(connection, store_tables)
+            rows = {table.name: _count(connection, table) for table in _copied()}
+        _settle(temporary, target, limits)
     finally:
         _remove(temporary)
     return rows
@@ -68,11 +83,55 @@ def columns_of(table: Table) -> Iterator[tuple[str, str, str]]:
             yield column.name, _sql_type(column.dtype), column.doc
 
 
-def _copied() -> Iterator[Table]:
-    return (table for table in TABLES.values() if table.name not in _NOT_COPIED)
+def files_of(store_tables: Path, table: str) -> list[Path]:
+    """Every Parquet file of a table, in one order: the whole-archive file first, then the shards'."""
+    whole = store_tables / f"{table}.parquet"
+    shards = sorted((store_tables / table).rglob("*.parquet")) if (store_tables / table).is_dir() else []
+    return [*([whole] if whole.is_file() else []), *shards]
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, table: Table, store_tables: Path) -> int:
+def quoted(identifier: str) -> str:
+    """An identifier as SQL writes it, whatever it holds."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+# --- a file to start from ---------------------------------------------------------------------------------------
+
+
+def _reused(target: Path, temporary: Path, limits: dict[str, Any]) -> bool:
+    """Copy the last file to start from, if it is as it was built and has today's tables and views."""
+    if not target.is_file() or target.with_name(f"{target.name}.wal").exists():
+        return False
+    modified = target.stat().st_mtime_ns
+    try:
+        shutil.copyfile(target, temporary)
+        with duckdb.connect(str(temporary), config=limits) as connection:
+            return connection.execute("SELECT shape, modified_ns FROM build.made").fetchone() == (_shape(), modified)
+    except duckdb.Error:
+        return False
+
+
+def _shape() -> str:
+    """Hash of everything but rows that goes into the file: tables, columns, words, views, version of DuckDB."""
+    tables = (f"{table.name}:{table.grain}:{table.key}:{list(columns_of(table))}" for table in _copied())
+    views = (f"{query.name}:{query.sql}" for query in queries.views())
+    return hash_of(duckdb.__version__, *tables, *views)
+
+
+def _create(connection: Connection) -> None:
+    connection.begin()
+    connection.execute(_BOOKKEEPING)
+    connection.execute("INSERT INTO build.made VALUES ($shape, 0)", {"shape": _shape()})
+    for table in _copied():
+        _create_table(connection, table)
+    for query in _in_order(queries.views()):
+        name = quoted(query.name.removeprefix("views/"))
+        connection.execute(f"CREATE VIEW {name} AS {query.sql}")
+        connection.execute(f"COMMENT ON VIEW {name} IS {_literal(f'{query.says} One row: {query.grain}.')}")
+    connection.commit()
+
+
+def _create_table(connection: Connection, table: Table) -> None:
     name = quoted(table.name)
     columns = list(columns_of(table))
     connection.execute(f"CREATE TABLE {name} ({', '.join(f'{quoted(c)} {kind}' for c, kind, _ in columns)})")
@@ -80,27 +139,6 @@ def _fill(connection: duckdb.DuckDBPyConnection, table: Table, store_tables: Pat
     connection.execute(f"COMMENT ON TABLE {name} IS {_literal(f'One row: {table.grain}.{key}')}")
     for column, _, doc in columns:
         connection.execute(f"COMMENT ON COLUMN {name}.{quoted(column)} IS {_literal(doc)}")
-    files = files_of(store_tables, table.name)
-    if not files:
-        return 0
-    left_out = ", ".join(quoted(column) for column in _LEFT_OUT.get(table.name, ()))
-    chosen = f"* EXCLUDE ({left_out})" if left_out else "*"
-    source = "read_parquet($files, union_by_name = true, hive_partitioning = false)"
-    try:
-        done = connection.execute(
-            f"INSERT INTO {name} BY NAME SELECT {chosen} FROM {source}",  # noqa: S608 - quoted registry names
-            {"files": [str(file) for file in files]},
-        ).fetchone()
-    except duckdb.Error as error:
-        raise StoreError(f"table {table.name}: its files under {store_tables} cannot be read ({error})") from error
-    return int(done[0]) if done else 0
-
-
-def files_of(store_tables: Path, table: str) -> list[Path]:
-    """Every Parquet file of a table, in one order: the whole-archive file first, then the shards'."""
-    whole = store_tables / f"{table}.parquet"
-    shards = sorted((store_tables / table).rglob("*.parquet")) if (store_tables / table).is_dir() else []
-    return [*([whole] if whole.is_file() else []), *shards]
 
 
 def _in_order(views: tuple[queries.Query, ...]) -> list[queries.Query]:
@@ -120,10 +158,54 @@ def _words(sql: str) -> set[str]:
     return set("".join(c if c.isalnum() or c == "_" else " " for c in code).split())
 
 
-def _view(connection: duckdb.DuckDBPyConnection, query: queries.Query) -> None:
-    name = quoted(query.name.removeprefix("views/"))
-    connection.execute(f"CREATE VIEW {name} AS {query.sql}")
-    connection.execute(f"COMMENT ON VIEW {name} IS {_literal(f'{query.says} One row: {query.grain}.')}")
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+def _refresh(connection: Connection, store_tables: Path) -> None:
+    """Read the tables again whose files changed. They are emptied first and together, so that space is reused."""
+    known = dict(connection.execute("SELECT table_name, state FROM build.files").fetchall())
+    states = {table.name: _state(files_of(store_tables, table.name)) for table in _copied()}
+    changed = [table for table in _copied() if known.get(table.name) != states[table.name]]
+    for table in changed:
+        connection.execute(f"TRUNCATE {quoted(table.name)}")
+        connection.execute("DELETE FROM build.files WHERE table_name = $name", {"name": table.name})
+    connection.execute("CHECKPOINT")
+    for table in changed:
+        _fill(connection, table, files_of(store_tables, table.name))
+        connection.execute(
+            "INSERT INTO build.files VALUES ($name, $state)", {"name": table.name, "state": states[table.name]}
+        )
+    connection.execute("CHECKPOINT")
+
+
+def _state(files: list[Path]) -> str:
+    """What tells one version of files from another: files are only ever replaced whole, by renaming."""
+    stats = ((str(file), file.stat()) for file in files)
+    return hash_of(*(f"{name}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}" for name, stat in stats))
+
+
+def _fill(connection: Connection, table: Table, files: list[Path]) -> None:
+    if not files:
+        return
+    left_out = ", ".join(quoted(column) for column in _LEFT_OUT.get(table.name, ()))
+    chosen = f"* EXCLUDE ({left_out})" if left_out else "*"
+    try:
+        connection.execute(
+            f"INSERT INTO {quoted(table.name)} BY NAME SELECT {chosen} "  # noqa: S608 - quoted names of the registry
+            "FROM read_parquet($files, union_by_name = true, hive_partitioning = false)",
+            {"files": [str(file) for file in files]},
+        )
+    except duckdb.Error as error:
+        raise StoreError(f"table {table.name}: its files under {files[0].parent} cannot be read ({error})") from error
+
+
+def _count(connection: Connection, table: Table) -> int:
+    row = connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchone()  # noqa: S608
+    return int(row[0]) if row else 0
+
+
+def _copied() -> Iterator[Table]:
+    return (table for table in TABLES.values() if table.name not in _NOT_COPIED)
 
 
 def _sql_type(dtype: pl.DataType) -> str:
@@ -139,16 +221,20 @@ def _instance(dtype: pl.DataType | DataTypeClass) -> pl.DataType:
     return dtype if isinstance(dtype, pl.DataType) else dtype()
 
 
-def quoted(identifier: str) -> str:
-    """An identifier as SQL writes it, whatever it holds."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
 def _literal(words: str) -> str:
     return "'" + words.replace("'", "''") + "'"
 
 
-def _settle(temporary: Path, target: Path) -> None:
+# --- swapping in ------------------------------------------------------------------------------------------------
+
+
+def _settle(temporary: Path, target: Path, limits: dict[str, Any]) -> None:
+    """Flush the finished file and give it its name. It knows its own moment, so that a later touch is seen."""
+    modified = temporary.stat().st_mtime_ns
+    with duckdb.connect(str(temporary), config=limits) as connection:
+        connection.execute("UPDATE build.made SET modified_ns = $modified", {"modified": modified})
+        connection.execute("CHECKPOINT")
+    os.utime(temporary, ns=(modified, modified))
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.replace(target)
