@@ -26,10 +26,30 @@ _TOOL_TAGS = (
 )
 _TURN = r"turn\d{1,3}(?:search|view|news|image|file|fetch|reddit|product|academia|finance|forecast|calculator)\d{1,3}"
 
-# Each pattern is linear: bounded repetition, classes that exclude what follows them.
-_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
+_BRACKETED = (
+    *("INSERT", "PLACEHOLDER", "TODO", "TBD", "FILL IN", "ADD", "YOUR", "COMPANY", "AUTHOR", "DATE"),
+    *("CITATION NEEDED", "SOURCE NEEDED"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One kind of leak. The pattern is linear (bounded repetition, classes that exclude what follows them) and runs
+    only on texts that hold one of the triggers: looking for a literal is a hundred times faster."""
+
+    what: str
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+_KINDS = (
+    _Kind(
         "private-use citation token",
+        (
+            *(chr(point) for point in range(0xE200, 0xE210)),
+            *(f"turn{digit}" for digit in range(10)),
+            *("oaicite:", "oai_citation:", "†"),
+        ),
         re.compile(
             rf"[\ue200-\ue20f](?:[\ue200-\ue20f]|[a-z]{{0,12}}{_TURN}|(?:file)?cite|navlist|video|image|entity|L\d+)*+"
             rf"|\b(?:file)?cite{_TURN}(?:{_TURN})*+|\b{_TURN}\b"
@@ -37,17 +57,23 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|【(?:\d{1,4}:\d{1,4}†[^】\n]{0,80}|\d{1,4}†source)】"
         ),
     ),
-    (
+    _Kind(
         "chat-template token",
+        ("<|", "[INST]", "[/INST]", "<<SYS", "<</SYS", "_of_turn>"),
         re.compile(
             r"<\|(?:im_start|im_end|im_sep|endoftext|endofprompt|begin_of_text|end_of_text|eot_id|start_header_id"
             r"|end_header_id|system|user|assistant|end|channel|message|return|call)\|>|\[/?INST\]|<</?SYS>>"
             r"|<(?:start|end)_of_turn>"
         ),
     ),
-    ("tool tag", re.compile(rf"</?(?:{_TOOL_TAGS})(?=[\s/>])[^<>\n]{{0,200}}>", re.IGNORECASE)),
-    (
+    _Kind(
+        "tool tag",
+        ("<",),
+        re.compile(rf"</?(?:{_TOOL_TAGS})(?=[\s/>])[^<>\n]{{0,200}}>", re.IGNORECASE),
+    ),
+    _Kind(
         "prompt header",
+        ("",),
         re.compile(
             r"^(?:\#{1,6}[ \t]*|\*\*)?(?:system prompt|system message|developer message|user prompt"
             r"|user query|assistant response|assistant message|(?:original |verbatim )?research query|your task)"
@@ -58,14 +84,17 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
             re.IGNORECASE | re.MULTILINE,
         ),
     ),
-    (
+    _Kind(
         "template placeholder",
+        (
+            *("{{", "{%", "${", "orem ipsum", "<INSERT", "<PLACEHOLDER", "<YOUR"),
+            *(f"[{words}" for words in _BRACKETED),
+        ),
         re.compile(
             r"(?<![\\{}\w^_])\{\{[ \t]*[A-Za-z_][\w .\-]{1,40}(?:\|[\w ]{1,30})?[ \t]*\}\}(?!\})"
             r"|\{%-?[ \t]*(?:if|for|endif|endfor|block|include|set)\b[^%\n]{0,80}%\}"
             r"|(?<![\\\w$])\$\{[A-Za-z_][\w.]{1,40}\}"
-            r"|\[(?:INSERT|PLACEHOLDER|TODO|TBD|FILL IN|ADD|YOUR|COMPANY|AUTHOR|DATE|CITATION NEEDED|SOURCE NEEDED)"
-            r"(?:[ :_-][^\[\]\n]{0,80})?\](?!\()"
+            rf"|\[(?:{'|'.join(_BRACKETED)})(?:[ :_-][^\[\]\n]{{0,80}})?\](?!\()"
             r"|<(?:INSERT|PLACEHOLDER|YOUR)[ _-][^<>\n]{0,80}>|\b[Ll]orem ipsum dolor sit amet\b"
         ),
     ),
@@ -88,9 +117,10 @@ def find_leaks(document: Document) -> list[TextFinding]:
     """Leaked scaffolding of a document's body, in order, without overlaps; linear in its length."""
     text = document.text
     found = [
-        (match.start(), match.end(), what)
-        for what, pattern in _PATTERNS
-        for match in pattern.finditer(text, document.body_start)
+        (match.start(), match.end(), kind.what)
+        for kind in _KINDS
+        if any(trigger in text for trigger in kind.triggers)
+        for match in kind.pattern.finditer(text, document.body_start)
     ]
     kept = _outside(text, _apart(sorted(found)))
     return [
