@@ -66,7 +66,8 @@ def test_what_carries_meaning_stays(kind: str, left: str, right: str) -> None:
 def test_a_choice_of_the_print_is_taken_as_the_other_text_has_it() -> None:
     assert normalise("a long-\nterm plan", beside="a long-term plan").text == "a long-term plan"
     assert normalise("long- and short-term", beside="long- and short-term").text == "long- and short-term"
-    assert normalise("odds 14 [11, 18] rose", beside="odds 14[11, 18]rose").text == "odds 14[11, 18]rose"
+    assert normalise("odds 14 [11, 18] rose", beside="[12]").text == "odds 14 [11, 18] rose"
+    assert normalise("odds 14 [11, 18] rose", beside="odds 14 rose").text == "odds 14 rose"
 
 
 def test_offsets_lead_back_to_the_words() -> None:
@@ -91,6 +92,12 @@ def test_maps_are_monotonic_and_cover_the_text(text: str) -> None:
     offsets = [normal.normal(i) for i in range(len(text) + 1)]
     assert offsets == sorted(offsets)
     assert all(0 <= offset <= len(normal.text) for offset in offsets)
+
+
+@pytest.mark.parametrize("text", [text for _, left, right in SAME + DIFFERENT for text in (left, right)])
+def test_a_normalised_text_is_normal(text: str) -> None:
+    once = normalise(text, beside="[1]").text
+    assert normalise(once, beside="[1]").text == once
 
 
 @given(st.text(max_size=80), st.integers(0, 40), st.integers(0, 40))

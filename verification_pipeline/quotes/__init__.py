@@ -14,7 +14,8 @@ from typing import Literal
 from verification_pipeline.config import Quotes
 from verification_pipeline.keys import normalised, quote_id
 from verification_pipeline.quotes.citing import Cited, CitedSources
-from verification_pipeline.quotes.compare import Match, Quotation, Searchable, find
+from verification_pipeline.quotes.compare import Match, Searchable, find
+from verification_pipeline.quotes.quotation import Quotation
 from verification_pipeline.quotes.spans import QuotedSpan, quoted_spans, size_in_words
 from verification_pipeline.records import Citations, Document, Evidence
 from verification_pipeline.tables import Span
@@ -78,7 +79,7 @@ def check_quotes(
         if size < settings.short_words or normalised(words) in titles:
             continue
         cited = cited_sources.of(span)
-        outcome = _check(span, words, cited, sources, frozenset(unreadable), settings)
+        outcome = _check(span, cited_sources.words(span), cited, sources, frozenset(unreadable), settings)
         if span.kind == "aside" and outcome.status == "not-found" and outcome.found_in is None:
             outcome = _Outcome("not-checked", reason="block that nothing announces as another's words")
         if size < settings.min_words and not (outcome.status == "verified" and cited.anything):

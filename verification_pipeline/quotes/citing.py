@@ -57,6 +57,14 @@ class CitedSources:
             return _cited([(marker.source_key, marker.status) for marker in self._lead_in(span.outer_start)])
         return Cited((), dangling=False)
 
+    def words(self, span: QuotedSpan) -> str:
+        """The quoted words with the document's own markers overwritten by spaces."""
+        words = self._text[span.start : span.end]
+        for marker in self._between(span.start, span.end):
+            first, last = marker.start - span.start, marker.end - span.start
+            words = words[:first] + " " * (min(last, len(words)) - first) + words[last:]
+        return words
+
     def _attached(self, end: int) -> list[Marker]:
         """Markers that follow at once, only marks and white space between."""
         found: list[Marker] = []

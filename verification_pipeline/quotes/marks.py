@@ -149,6 +149,8 @@ def _closes_open(mark: str, opener: str, before: str, after: str) -> bool:
 def _opens_new(mark: str, before: str, after: str) -> bool:
     if mark in "„「『":
         return True
+    if mark not in _CLOSERS:
+        return False
     return _opens(before, after) or (mark in "“«‹" and not before.isalnum()) or (mark == "“" and is_ideograph(before))
 
 

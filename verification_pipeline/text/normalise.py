@@ -60,6 +60,7 @@ _CHANGE = re.compile(
     re.VERBOSE,
 )
 _REFERENCES = re.compile(_REFERENCE)
+_SIGN_MARKS = "-\u2013\u2212"
 _HAS_SPACE = re.compile(r"\s|&nbsp;")
 _HAS_DOUBLE = re.compile(f"[{_DOUBLE_MARKS}]")
 _HAS_SINGLE = re.compile(f"[{_SINGLE_MARKS}]")
@@ -108,7 +109,7 @@ def normalise(text: str, start: int = 0, end: int | None = None, *, beside: str 
     """Normalise text[start:end]; offsets of the maps are offsets of `text`.
 
     Where a print leaves a choice (a hyphen at a line end; a bracketed number, reference or content), the reading that
-    the text `beside` it has is taken: hyphen dropped, kept, or left with its space; number kept or dropped.
+    the text `beside` it has is taken: hyphen dropped, kept, or left with its space; numbers dropped unless it has some.
     """
     end = len(text) if end is None else end
     pieces: list[str] = []
@@ -168,24 +169,38 @@ _CONSTANT = {"ellipsis": ELLIPSIS, "product": "*", "sign": MINUS, "dash": "-", "
 
 
 def _gap(match: re.Match[str], start: int, end: int, beside: str) -> str:
-    """What a run of white space, marks and reference numbers comes to: a space, an apostrophe or nothing."""
+    """What a run of white space, marks and reference numbers comes to: a space, an apostrophe or nothing.
+
+    A space stays between words, before a bracket or signed figure, after a bracket, and between figures of a list.
+    """
     text, (first, last) = match.string, match.span()
     before = text[first - 1] if first > start else ""
     after = text[last] if last < end else ""
     run = match[0]
-    kept = "".join(r for r in _REFERENCES.findall(run) if r in beside) if beside and "[" in run else ""
-    if kept or not before or not after:
-        return kept
+    if "[" in run and beside and _REFERENCES.search(beside):
+        return _with_references(run, before, after)
+    if not before or not after:
+        return ""
     if not _HAS_SPACE.search(run):
         if not (_wordlike(before) and _wordlike(after)):
             return ""
         if _HAS_SINGLE.search(run):
             return "'"
         return " " if _HAS_DOUBLE.search(run) and not _ideograph(before) else ""
-    if _wordlike(before) and _wordlike(after):
-        return "" if _ideograph(before) and _ideograph(after) else " "
-    listed = after.isdigit() and before in ".,:;" and first - 2 >= start and text[first - 2].isdigit()
-    return " " if listed else ""
+    if _ideograph(before) and _ideograph(after):
+        return ""
+    if _wordlike(after) or after == "[" or (after in _SIGN_MARKS and text[last + 1 : last + 2].isdigit()):
+        listed = after.isdigit() and before in ".,:;" and first - 2 >= start and text[first - 2].isdigit()
+        return " " if _wordlike(before) or before == "]" or listed else ""
+    return ""
+
+
+def _with_references(run: str, before: str, after: str) -> str:
+    """The reference numbers of a run as the text has them, single spaces around them."""
+    numbers = " ".join(_REFERENCES.findall(run))
+    lead = " " if before and run[:1].isspace() else ""
+    tail = " " if after and run[-1:].isspace() else ""
+    return f"{lead}{numbers}{tail}"
 
 
 def _at_line_end(match: re.Match[str], start: int, end: int, beside: str) -> str:

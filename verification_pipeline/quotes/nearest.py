@@ -1,0 +1,126 @@
+"""The closest span of a text to a quote that does not stand there, its edit distance and its edits in words.
+
+Belongs here: optimal infix alignment (Sellers 1980, by edlib's bit vectors) and the move to whole words. Does not
+belong here: where to look (`compare`), when a near miss is one (settings).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import edlib
+from rapidfuzz.distance import Levenshtein
+
+from verification_pipeline.quotes.boundaries import ends_whole, starts_whole
+from verification_pipeline.quotes.quotation import Piece
+from verification_pipeline.text.normalise import MINUS
+
+_TOKEN = re.compile(rf"[{MINUS}$€£¥]*\d+(?:[.,]\d+)*[%‰°]?|[^\W\d_]+(?:['-][^\W\d_]+)*|\w|[^\w\s]")
+_OTHER = 255  # the one symbol of everything in the target that the query lacks
+
+
+class Nearest(NamedTuple):
+    """A span [start, end) of a normalised text, its character edits from the quote, and those edits in words."""
+
+    start: int
+    end: int
+    distance: int
+    edits: tuple[str, ...]
+
+
+def nearest(pieces: Sequence[Piece], window: str, most: int, magnitudes: Collection[str]) -> Nearest | None:
+    """The closest stretch of a window, the pieces aligned one after the other; None beyond `most` edits."""
+    begin, after, distance = -1, 0, 0
+    edits: list[str] = []
+    for piece in pieces:
+        if not piece.text:
+            continue
+        aligned = infix(piece.text, window[after:], most - distance)
+        if aligned is None:
+            return None
+        span = (after + aligned[0], after + aligned[1])
+        first, last, cost = _to_words(piece.text, window, span, magnitudes)
+        distance += cost
+        if distance > most:
+            return None
+        edits += word_edits(piece.text, window[first:last])
+        begin, after = (first if begin < 0 else begin), last
+    return Nearest(begin, after, max(1, distance), tuple(edits)) if begin >= 0 else None
+
+
+def infix(query: str, target: str, most: int) -> tuple[int, int, int] | None:
+    """Start, end and edit distance of the stretch of target closest to query; None beyond `most` edits.
+
+    edlib takes at most 256 distinct symbols: those of the target that the query lacks become one, and of a query with
+    more than 255 the latest to appear share one.
+    """
+    if most < 0:
+        return None
+    if not (query.isascii() and target.isascii()):
+        query, target = _coded(query, target)
+    result = edlib.align(query, target, mode="HW", task="locations", k=most)
+    if result["editDistance"] < 0:
+        return None
+    first, last = result["locations"][0]
+    return (first or 0), last + 1, result["editDistance"]
+
+
+def _coded(query: str, target: str) -> tuple[str, str]:
+    codes = {ord(symbol): min(k, _OTHER - 1) for k, symbol in enumerate(dict.fromkeys(query))}
+    codes.update((ord(symbol), _OTHER) for symbol in set(target) if ord(symbol) not in codes)
+    return query.translate(codes), target.translate(codes)
+
+
+def _to_words(piece: str, window: str, span: tuple[int, int], magnitudes: Collection[str]) -> tuple[int, int, int]:
+    """The aligned span moved to whole words, outwards or inwards at each end, whichever is closest to the piece."""
+    starts = {_start_near(window, span[0], step, magnitudes) for step in (-1, 1)}
+    ends = {_end_near(window, span[1], step, magnitudes) for step in (-1, 1)}
+    options = sorted((a, b) for a in starts for b in ends if a < b) or [span]
+    cost, _, first, last = min((Levenshtein.distance(piece, window[a:b]), a - b, a, b) for a, b in options)
+    return first, last, cost
+
+
+def _start_near(window: str, place: int, step: int, magnitudes: Collection[str]) -> int:
+    """The next place in a direction where a span may start; moved inwards, spaces and stops are passed over too."""
+    while 0 < place < len(window) and not starts_whole(window, place, magnitudes):
+        place += step
+    while step > 0 and place < len(window) and _stop(window[place]):
+        place += 1
+    return place
+
+
+def _end_near(window: str, place: int, step: int, magnitudes: Collection[str]) -> int:
+    """The next place in a direction where a span may end, likewise."""
+    while 0 < place < len(window) and not ends_whole(window, place, magnitudes):
+        place += step
+    while step < 0 and place > 0 and _stop(window[place - 1]):
+        place -= 1
+    return place
+
+
+def _stop(character: str) -> bool:
+    return character.isspace() or character in ".,;:"
+
+
+def word_edits(quoted: str, source: str) -> list[str]:
+    """What the quote has instead of the source's words, left to right, in words."""
+    ours, theirs = _TOKEN.findall(quoted), _TOKEN.findall(source)
+    edits: list[str] = []
+    for operation in Levenshtein.opcodes(theirs, ours):
+        was = " ".join(theirs[operation.src_start : operation.src_end])
+        became = " ".join(ours[operation.dest_start : operation.dest_end])
+        if operation.tag == "delete":
+            edits.append(f"“{was}” left out")
+        elif operation.tag == "insert":
+            edits.append(f"“{became}” added")
+        elif operation.tag == "replace":
+            edits.append(f"“{became}” instead of “{was}”")
+    return edits
+
+
+def negates(words: str, negations: Collection[str]) -> bool:
+    """Whether words hold a negation, an English contraction included."""
+    lowered = words.casefold()
+    return "n't" in lowered or any(token in negations for token in _TOKEN.findall(lowered))
