@@ -22,6 +22,7 @@ _DEPS = {
     "findings_in_text": ["documents", "document_sources", "texts"],
     "sketches": ["sources", "texts"],
     "clusters": ["document_sources", "sketches"],
+    "failures": ["documents"],
 }
 
 

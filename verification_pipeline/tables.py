@@ -257,6 +257,17 @@ _ALL = (
         ),
     ),
     Table(
+        "failures",
+        "document that a stage could not read",
+        "document",
+        ("document_key", "stage"),
+        (
+            _DOCUMENT_KEY,
+            _c("stage", TEXT, "Stage that failed on it."),
+            _c("reason", TEXT, "The error, with its place in the code; the document is taken up again next night."),
+        ),
+    ),
+    Table(
         "census",
         "readable document",
         "document",

@@ -190,7 +190,9 @@ def inputs(store: Store, shard: int, keys: list[str], day: date) -> ReceiptInput
     frames["doi_statuses"] = loading.statuses_on(store, day).filter(pl.col("work_id").is_in(works.implode()))
     frames["sources"] = loading.linked_sources(store, shard, frames["document_sources"])
     stages = [store.read("fingerprints", shard, stage=stage).filter(pl.col("key").is_in(keys)) for stage in STAGES]
-    return ReceiptInputs(**frames, fingerprints=pl.concat(stages))
+    failed = store.read("failures", shard).select(key="document_key", stage="stage")
+    ran = pl.concat(stages).join(failed, on=["key", "stage"], how="anti")
+    return ReceiptInputs(**frames, fingerprints=ran)
 
 
 def _write_files(store: Store, receipts: pl.DataFrame, keys: list[str], documents: pl.DataFrame) -> None:

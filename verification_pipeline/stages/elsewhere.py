@@ -18,12 +18,15 @@ from verification_pipeline.checkers.evidence import locate
 from verification_pipeline.keys import hash_of
 from verification_pipeline.night import Night
 from verification_pipeline.records import Evidence, Pair
-from verification_pipeline.shards import Scope
+from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
 from verification_pipeline.stages import loading
 from verification_pipeline.store import Store
 from verification_pipeline.tables import Span
 from verification_pipeline.text.index import U64, IndexedText, WordIndex
 
+NAME = "elsewhere"
+_ARCHIVE = "*"
+_CODE = ("triage", "text", "checkers/evidence", "stages/elsewhere")
 _RUN_WORDS = 4
 _MIN_SHARE = 0.34
 _PAIR_COLUMNS = ("pair_id", "verdict", "checked")
@@ -52,10 +55,13 @@ class _Query:
 
 
 def find_elsewhere(night: Night) -> pl.DataFrame:
-    """Rows of `found_elsewhere` for the whole store; written when they differ."""
+    """Rows of `found_elsewhere` for the whole store; nothing is scanned while neither queries nor sources moved."""
     store = night.store
     shards = range(store.shards)
     queries = [query for shard in shards for query in _queries(store, shard)]
+    components = _components(store, queries)
+    if read_fingerprints(store, NAME, 0).get(_ARCHIVE) == components:
+        return store.read("found_elsewhere")
     found: list[FoundRow] = []
     if queries:
         grams, owners = _grams(queries)
@@ -64,9 +70,18 @@ def find_elsewhere(night: Night) -> pl.DataFrame:
             found += rows
             night.progress("elsewhere", done, len(shards))
     table = tables.frame("found_elsewhere", _best(found))
-    if not table.sort(tables.sort_keys("found_elsewhere")).equals(store.read("found_elsewhere")):
-        store.write("found_elsewhere", table)
+    store.write("found_elsewhere", table)
+    write_fingerprints(store, NAME, 0, {_ARCHIVE: components})
     return table
+
+
+def _components(store: Store, queries: Sequence[_Query]) -> dict[str, str]:
+    sources = store.read_all("sources", ["source_key", "status", "text_sha256"]).sort("source_key")
+    joined = sources.select(pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)).to_series()
+    asked = sorted(
+        hash_of(q.document_key, q.words, q.quote_id or "", q.pair.pair_id if q.pair else "") for q in queries
+    )
+    return {"document": hash_of(*asked), "source": hash_of(*joined), "engine": engine(*_CODE)}
 
 
 def _queries(store: Store, shard: int) -> Iterator[_Query]:

@@ -7,14 +7,17 @@ index of the same text can be read back, so indexes live only as long as their d
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from verification_pipeline import citations, tables, triage
 from verification_pipeline.dois.mentions import find_mentions
+from verification_pipeline.errors import PipelineError
 from verification_pipeline.independence import cluster_document, sketch
 from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.quotes import check_quotes
@@ -39,6 +42,7 @@ TABLES = (
     "findings_in_text",
     "sketches",
     "clusters",
+    "failures",
 )
 _SECTIONS = ("citations", "triage", "strong", "quotes", "independence")
 _CODE = (
@@ -77,6 +81,15 @@ class _CensusRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureRow:
+    """A row of `failures`."""
+
+    document_key: str
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The stage, as `shards.run_stage` runs it."""
 
@@ -90,6 +103,7 @@ class Reading:
         shared = {corpus: loading.shared_sources(store, corpus).fingerprint for corpus in documents["corpus"].unique()}
         configuration = {corpus: settings.fingerprint(*_SECTIONS) for corpus, settings in scope.settings.items()}
         code = engine(*_CODE)
+        failed = set(store.read("failures", shard)["document_key"])
         return [
             Work(
                 key,
@@ -99,6 +113,7 @@ class Reading:
                     "engine": code,
                     "configuration": configuration[corpus],
                 },
+                unfinished=key in failed,
             )
             for key, corpus, sha, status, url, language in documents.select(
                 "document_key", "corpus", "text_sha256", "status", "url", "language"
@@ -111,7 +126,7 @@ class Reading:
         rows: dict[str, list[Any]] = {name: [] for name in TABLES}
         reader = loading.TextReader(store)
         for number, owned in enumerate(loading.documents_with_sources(store, shard, keys, reader), 1):
-            for name, made in _read(store, scope, shard, owned, reader).items():
+            for name, made in _read_or_say_why(store, scope, shard, owned, reader).items():
                 rows[name] += made
             if number % _DOCUMENTS_A_FRAME == 0:
                 _flush(rows, frames)
@@ -124,6 +139,20 @@ def _flush(rows: dict[str, list[Any]], frames: dict[str, list[pl.DataFrame]]) ->
         if made:
             frames[name].append(tables.frame(name, made))
             rows[name] = []
+
+
+def _read_or_say_why(
+    store: Store, scope: Scope, shard: int, owned: loading.Owned, reader: loading.TextReader
+) -> Mapping[str, Iterable[Any]]:
+    """The rows of one document; a document on which the code fails becomes a row of `failures` and the rest goes on."""
+    try:
+        return _read(store, scope, shard, owned, reader)
+    except (PipelineError, MemoryError):
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+        return {"failures": [FailureRow(owned.document.document_key, "reading", reason)]}
 
 
 def _read(
