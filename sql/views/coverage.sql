@@ -5,10 +5,11 @@
 SELECT
     corpus,
     outcome,
-    reason,
+    p.reason,
     count(*) AS pairs,
     count(DISTINCT document_key) AS documents,
     count(*) / sum(count(*)) OVER (PARTITION BY corpus) AS share
-FROM pair_outcomes
-GROUP BY corpus, outcome, reason
-ORDER BY corpus, outcome, reason NULLS FIRST
+FROM pair_states AS p
+JOIN documents AS d USING (document_key)
+GROUP BY corpus, outcome, p.reason
+ORDER BY corpus, outcome, p.reason NULLS FIRST

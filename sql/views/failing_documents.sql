@@ -8,7 +8,7 @@ WITH cited AS (
         count(*) FILTER (WHERE outcome = 'dangling') AS dangling,
         count(*) FILTER (WHERE outcome = 'checked' AND verdict = 'unsupported') AS unsupported,
         count(*) FILTER (WHERE outcome = 'checked' AND verdict = 'wrong-source') AS wrong_source
-    FROM pair_outcomes
+    FROM pair_states
     GROUP BY document_key
 ),
 

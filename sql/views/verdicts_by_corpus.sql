@@ -9,6 +9,7 @@ SELECT
     count(*) AS pairs,
     count(*) FILTER (WHERE contradicted) AS contradicted,
     count(*) / sum(count(*)) OVER (PARTITION BY corpus) AS share
-FROM pair_outcomes
+FROM pair_states
+JOIN documents USING (document_key)
 GROUP BY corpus, outcome, verdict
 ORDER BY corpus, outcome, verdict NULLS LAST

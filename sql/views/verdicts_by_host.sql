@@ -2,19 +2,29 @@
 -- grain: host
 -- key: host
 -- asks: the analyst
+WITH hosted AS (
+    SELECT
+        *,
+        nullif(
+            regexp_replace(
+                lower(regexp_extract(url, '^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([^/:?#]+)', 1)), '^www\.', ''
+            ),
+            ''
+        ) AS host
+    FROM verdicts_by_source
+)
+
 SELECT
-    nullif(regexp_replace(lower(regexp_extract(s.url, '^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([^/:?#]+)', 1)), '^www\.', ''), '') AS host,
-    count(DISTINCT s.source_key) AS sources,
-    count(DISTINCT o.document_key) AS documents,
-    count(*) AS pairs,
-    count(*) FILTER (WHERE o.outcome = 'auto-passed') AS auto_passed,
-    count(*) FILTER (WHERE o.outcome = 'checked') AS checked,
-    count(*) FILTER (WHERE o.outcome = 'not-checked') AS not_checked,
-    count(*) FILTER (WHERE o.outcome = 'checked' AND o.verdict = 'supported') AS supported,
-    count(*) FILTER (WHERE o.outcome = 'checked' AND o.verdict = 'partially-supported') AS partially_supported,
-    count(*) FILTER (WHERE o.outcome = 'checked' AND o.verdict = 'unsupported') AS unsupported,
-    count(*) FILTER (WHERE o.outcome = 'checked' AND o.verdict = 'wrong-source') AS wrong_source
-FROM pair_outcomes AS o
-JOIN sources AS s USING (source_key)
-GROUP BY 1
+    host,
+    count(*) AS sources,
+    sum(pairs)::BIGINT AS pairs,
+    sum(auto_passed)::BIGINT AS auto_passed,
+    sum(checked)::BIGINT AS checked,
+    sum(not_checked)::BIGINT AS not_checked,
+    sum(supported)::BIGINT AS supported,
+    sum(partially_supported)::BIGINT AS partially_supported,
+    sum(unsupported)::BIGINT AS unsupported,
+    sum(wrong_source)::BIGINT AS wrong_source
+FROM hosted
+GROUP BY host
 ORDER BY pairs DESC, host NULLS LAST
