@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.corpora import MILL, PIER, SOURCES, harbour, write_folder
+from verification_pipeline import cli
+from verification_pipeline.store import Store
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs the command in this process; gives exit status, standard output and standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["verification-pipeline", *map(str, arguments)])
+        try:
+            cli.main()
+            status = 0
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def night(command, tmp_path):
+    """A verified corpus: the command, its store's folder, the corpus."""
+    corpus, out = harbour(tmp_path / "harbour"), tmp_path / "out"
+    status, said, _ = command("run", corpus, "--out", out, "--workers", 1, "--json")
+    assert status == 0
+    return command, out, corpus, json.loads(said)
+
+
+def files(out: Path) -> dict[str, bytes]:
+    changing = {".lock", ".holder", "metrics.parquet", "runs.parquet", "verification.duckdb"}
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path.name not in changing
+    }
+
+
+def test_a_run_accounts_for_every_pair(night):
+    _, out, _, summary = night
+    assert summary["documents"] == 2
+    assert summary["dangling"] == 1
+    assert summary["pairs"] == sum(summary[name] for name in ("auto_passed", "checked", "not_checked", "dangling"))
+    assert summary["quotes"] == {"verified": 1}
+    receipts = [json.loads(path.read_text()) for path in (out / "receipts").glob("*.json")]
+    assert {(one["document_id"], one["passed"]) for one in receipts} == {("pier", False), ("mill", True)}
+
+
+def test_an_unchanged_night_leaves_digests_and_files(night):
+    command, out, corpus, summary = night
+    before = files(out)
+    status, said, _ = command("run", corpus, "--out", out, "--workers", 1, "--json")
+    assert status == 0
+    assert {**json.loads(said), "run_id": None} == {**summary, "run_id": None}
+    assert files(out) == before
+    assert Store.open(out).read("runs").height == 2
+
+
+def test_workers_give_the_same_files(night, tmp_path):
+    command, out, corpus, _ = night
+    command("run", corpus, "--out", tmp_path / "two", "--workers", 2)
+    named_by_run = ("receipts", "tables/receipts", "tables/doi_", "tables/changes", "store.json")
+    ours, theirs = (
+        {name: body for name, body in files(folder).items() if not name.startswith(named_by_run)}
+        for folder in (out, tmp_path / "two")
+    )
+    assert ours == theirs
+    digests = [
+        Store.open(folder).read_all("receipts", ["document_key", "digest"]) for folder in (out, tmp_path / "two")
+    ]
+    assert digests[0].equals(digests[1])
+
+
+def test_an_edited_document_is_the_only_one_that_changes(night):
+    command, out, corpus, _ = night
+    (corpus / "documents" / "mill.md").write_text(MILL.replace("three", "five"), "utf-8")
+    before = files(out)
+    assert command("run", corpus, "--out", out, "--workers", 1)[0] == 0
+    after = files(out)
+    moved = {name for name in after if name.startswith("receipts/") and before.get(name) != after[name]}
+    assert len(moved) == 1
+    _, said, _ = command("changes", "--out", out, "--json")
+    rows = [json.loads(line) for line in said.splitlines()]
+    assert {row["document_id"] for row in rows} == {"mill"}
+    assert {row["cause"] for row in rows} == {"document"}
+
+
+def test_a_document_that_is_gone_leaves_its_receipt_and_one_row(night):
+    command, out, corpus, _ = night
+    (corpus / "documents" / "mill.md").unlink()
+    assert command("run", corpus, "--out", out, "--workers", 1)[0] == 0
+    _, said, _ = command("changes", "--out", out, "--json")
+    rows = [json.loads(line) for line in said.splitlines()]
+    assert [(row["what"], row["after"]) for row in rows] == [("document", "removed")]
+    store = Store.open(out)
+    assert store.read_all("documents").height == 1
+    assert store.read_all("receipts").height == 2
+    assert store.read_all("receipts").filter(pl.col("current")).height == 1
+
+
+def test_a_source_that_drifts_is_named_as_the_cause(night):
+    command, out, corpus, _ = night
+    drifted = [{**SOURCES[0], "text": SOURCES[0]["text"].replace("120", "130")}, *SOURCES[1:]]
+    write_folder(corpus, {"pier": PIER, "mill": MILL}, drifted)
+    assert command("run", corpus, "--out", out, "--workers", 1)[0] == 0
+    _, said, _ = command("changes", "--out", out, "--json")
+    rows = [json.loads(line) for line in said.splitlines()]
+    assert {(row["document_id"], row["cause"]) for row in rows} == {("pier", "source")}
+    assert any(row["what"] == "pair" for row in rows)
+
+
+def test_only_named_documents_are_worked_on(night):
+    command, out, corpus, _ = night
+    for name, text in (("pier", PIER), ("mill", MILL)):
+        (corpus / "documents" / f"{name}.md").write_text(text + "\nAnother line.\n", "utf-8")
+    command("run", corpus, "--out", out, "--workers", 1, "--document", "mill")
+    _, said, _ = command("changes", "--out", out, "--json")
+    assert {json.loads(line)["document_id"] for line in said.splitlines()} <= {"mill"}
+
+
+def test_the_gate_speaks_by_exit_status(night):
+    command, out, corpus, _ = night
+    assert command("run", corpus, "--out", out, "--workers", 1, "--gate")[0] == 1
+    (corpus / "documents" / "pier.md").unlink()
+    assert command("run", corpus, "--out", out, "--workers", 1, "--gate")[0] == 0
+
+
+def test_without_any_register_no_work_is_ok(night):
+    _, _, _, summary = night
+    assert set(summary["works"]) == {"unavailable"}
+
+
+def test_a_receipt_can_be_checked_by_somebody_who_does_not_trust_it(night, tmp_path):
+    command, out, _, _ = night
+    path = next((out / "receipts").glob("*pier*.json"))
+    assert command("verify-receipt", path, "--out", out)[0] == 0
+    forged = json.loads(path.read_text())
+    forged["cite_check"]["rows"][0]["evidence"] = "The pier is 130 m long."
+    (tmp_path / "forged.json").write_text(json.dumps(forged))
+    status, said, _ = command("verify-receipt", tmp_path / "forged.json", "--out", out)
+    assert status == 1
+    assert "digest" in said
+
+
+def test_show_findings_and_sql_read_the_store(night):
+    command, out, _, summary = night
+    assert "pier" in command("show", "pier", "--out", out)[1]
+    assert json.loads(command("show", "harbour/pier", "--out", out, "--json")[1])["document_id"] == "pier"
+    found = json.loads(command("findings", "--out", out)[1])
+    assert all(one["verdict"] != "supported" for one in found)
+    status, said, _ = command("sql", "SELECT count(*) AS n FROM pairs", "--out", out, "--json")
+    assert (status, json.loads(said)) == (0, {"n": summary["pairs"]})
+
+
+def test_sql_can_not_write_or_read_other_files(night, tmp_path):
+    command, out, _, _ = night
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    for statement in ("DROP TABLE pairs", f"SELECT * FROM '{tmp_path}/secret.csv'", "SELEC 1"):
+        status, said, error = command("sql", statement, "--out", out)
+        assert (status, said) == (2, "")
+        assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "nowhere"), "does not exist"),
+        (("run", "--sample", "1.5"), "--sample"),
+        (("run", "--checker", "oracle"), "checker.kind"),
+        (("run", "--config", "absent.toml"), "absent.toml"),
+        (("changes",), "holds no store"),
+        (("show", "x"), "holds no store"),
+        (("sql", "SELECT 1"), "holds no store"),
+        (("sweep", "absent.txt", "--as-of", "spring"), "--as-of"),
+    ],
+)
+def test_bad_input_is_one_clear_line(command, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    status, said, error = command(*arguments, "--out", tmp_path / "out")
+    assert (status, said) == (2, "")
+    assert words in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_store_that_is_held_says_who_holds_it(night):
+    command, out, corpus, _ = night
+    with Store.open(out).locked():
+        status, _, error = command("run", corpus, "--out", out)
+    assert status == 3
+    assert f"process {os.getpid()}" in error
+
+
+def test_a_sweep_of_a_list_says_what_it_could_not_ask(command, tmp_path):
+    (tmp_path / "dois.txt").write_text("# works\n10.5555/abc\nnot a doi\n\n")
+    status, said, error = command("sweep", tmp_path / "dois.txt", "--out", tmp_path / "out", "--json")
+    assert status == 0
+    assert [json.loads(line)["status"] for line in said.splitlines()] == ["unavailable"]
+    assert "not a doi" in error
+
+
+def test_start_up_needs_no_orchestrator():
+    code = "import sys; import verification_pipeline.cli; sys.exit('dagster' in sys.modules or 'openai' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
