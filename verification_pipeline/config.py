@@ -116,11 +116,19 @@ class Triage(Section):
     strong: Literal["number-rule", "always-read"] = Field(
         "number-rule", description="Whether strong pairs may pass by the number rule at all."
     )
-    min_words: int = Field(6, ge=3, description="Fewest content words of a claim that passes by words alone.")
+    min_words: int = Field(3, ge=2, description="Fewest content words of a claim that passes by words alone.")
     min_words_with_number: int = Field(2, ge=1, description="Fewest content words beside the numbers of a claim.")
     places: int = Field(8, ge=1, description="Places of a source that are looked at for one claim.")
     stretch: float = Field(
-        2.0, ge=1, description="Words that the place may have beyond the claim's, as a multiple, for a pass by words."
+        3.0, ge=1, description="Words that the place may have beyond the claim's, as a multiple, for a pass by words."
+    )
+    added_signs: int = Field(
+        3, ge=0, description="Signs of a script without spaces that a claim may have beyond its place."
+    )
+    added_share: float = Field(0.15, ge=0, le=1, description="The same, as a share of the claim's content signs.")
+    telling_signs: tuple[str, ...] = Field(
+        _spaced("全 均 仅 唯 最 首 第 只 半 倍 前 后 上 下 内 外 新 旧 男 女 东 西 南 北"),
+        description="Signs that are never a mere addition.",
     )
     stop_words: tuple[str, ...] = Field(
         _spaced(
@@ -135,7 +143,7 @@ class Triage(Section):
             " entre el los las una unos unas del al y o u con es son fue fueron era eran ha han había su sus lo il"
             " gli i uno di e che per è sono della delle dei do da os as um uma em no na het een van met и в во на"
             " с со к по из у о об от до за что это как был была были было есть των του της το τα ο η οι και με για"
-            " από στο στη στην είναι ήταν 的 了 在 是 和 与 及 于 为 由 其 之 也 并 对 以 而"
+            " από στο στη στην είναι ήταν 的 了 在 是 和 与 及 于 为 由 其 之 也 并 且 对 以 而 因 此 这 那 个 种 位 名 所 将 被 把 使 让 就 都 还 则 但 却 会 能 可 着 过 地 得 等 或 如 即 时 中 一 有 它 他 她 们 我 你 该 各 每 更 又 再 才 已 曾 来 去 到 从 给 向 当 后 前 里 内 间 上 下"
         ),
         description="Words that carry no fact.",
     )
@@ -376,6 +384,17 @@ class Independence(Section):
     sketch_least: int = Field(32, ge=1, description="Fewest samples of a text that has them.")
     sketch_most: int = Field(512, ge=1, description="Most samples of a text.")
     candidate_share: float = Field(0.15, gt=0, le=1, description="Least estimated overlap for an exact comparison.")
+    rest_share: float = Field(
+        0.35, gt=0, le=1, description="The same for what is left of two texts without the page around them."
+    )
+    common_texts: int = Field(5, ge=2, description="A shingle of so many texts may belong to pages, not to an author.")
+    common_share: float = Field(
+        0.35, ge=0, le=1, description="It does if such shingles are on average less than this share of those texts."
+    )
+    site_pages: int = Field(3, ge=2, description="A shingle of so many pages of one site may belong to the site.")
+    site_rest: float = Field(
+        0.25, ge=0, le=1, description="It does if without such shingles both pages keep this share of their text."
+    )
     followed: int = Field(32, ge=2, description="Texts that a shared shingle links each text to, at most.")
     cached_texts: int = Field(2_048, ge=0, description="Shingled texts kept while candidates are compared.")
     short_line_words: int = Field(8, ge=1, description="A shorter line without a full stop is a menu or heading.")
@@ -388,7 +407,14 @@ class Independence(Section):
         "create a free account", "share this article", "share on facebook", "share on twitter", "follow us on",
         "terms of service", "terms of use", "terms and conditions", "privacy policy and", "read our privacy",
         "enable javascript in", "please enable javascript", "your browser does", "click here to", "page not found",
-        "page you are", "verify you are", "checking your browser", "wir verwenden cookies", "diese website verwendet",
+        "page you are", "verify you are", "you are commenting using", "enter your comment here", "notify me of new",
+        "fill in your details", "sorry your blog cannot", "these crawls are part", "starting in 1996 alexa internet",
+        "flowing in every day these data", "the wayback machine https", "internet archive discovers and captures",
+        "view the web archive through", "then the internet archive hopes", "this is a collection of web page captures",
+        "content crawled via the wayback", "liveweb proxy is a component", "the liveweb proxy captures",
+        "collects statistics on the visitor", "learn more about this provider", "view a pdf of the paper",
+        "arxivlabs is a framework", "both individuals and organizations that work",
+        "have an idea for a project that will add", "checking your browser", "wir verwenden cookies", "diese website verwendet",
         "alle rechte vorbehalten", "abonnieren sie unseren", "nous utilisons des", "tous droits réservés",
         "politique de confidentialité", "utilizamos cookies para", "este sitio utiliza", "todos los derechos",
         "política de privacidad", "questo sito utilizza", "tutti i diritti", "este site utiliza",

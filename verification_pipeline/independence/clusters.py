@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 import polars as pl
@@ -101,6 +102,8 @@ class _Member:
     key: str
     identities: tuple[str, ...]
     """Names under which it is the same page or work as another."""
+    host: str
+    """Site of its address; empty when unknown."""
     agency: str | None
     age: tuple[str, str, str]
     """Sorts the root first: published, fetched, key."""
@@ -113,7 +116,8 @@ def _member(source: Source, credited: str | None, settings: Independence) -> _Me
     named.append(f"pmid:{source.pmid}" if source.pmid else None)
     agency = credited or agency_of_source(source, settings)
     age = (_moment(source.published_at), _moment(source.fetched_at), source.source_key)
-    return _Member(source.source_key, tuple(dict.fromkeys(name for name in named if name)), agency, age)
+    identities = tuple(dict.fromkeys(name for name in named if name))
+    return _Member(source.source_key, identities, urlsplit(named[0] or "").hostname or "", agency, age)
 
 
 def _moment(stated: str | None) -> str:
@@ -145,12 +149,13 @@ def _clusters(
     settings: Independence,
 ) -> list[ClusterRow]:
     place = {member.key: k for k, member in enumerate(members)}
+    places = [place.get(key, -1) for key in sketched]
+    sites: dict[str, int] = {}
+    hosts = [sites.setdefault(members[k].host, len(sites)) if k >= 0 and members[k].host else -1 for k in places]
     forest = _Forest(len(members))
     edges = [edge for edge in _same_page_or_work(members) if forest.join(edge.first, edge.second)]
-    compared = _compared(
-        candidates(columns, settings), [place.get(key, -1) for key in sketched], members, forest, fetch, settings
-    )
-    edges += compared
+    proposed = candidates(columns, np.array(hosts, np.int64), settings)
+    edges += _compared(proposed, places, members, forest, fetch, settings)
     return _rows(document_key, members, edges, forest)
 
 

@@ -5,11 +5,12 @@ two texts are one voice (`clusters`).
 
 A text is cut at line ends and sentence ends. A stretch is no prose if it is a short line without a full stop (menu,
 heading), if nearly all its words are capitalised (a menu in one line), or if it holds a phrase of consent banners and
-footers. All of it is array work on the word index: no second tokenisation.
+footers; the words of addresses never count. All of it is array work on the word index: no second tokenisation.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from verification_pipeline.text.index import U64, IndexedText, WordIndex
 
 PHRASE_WORDS = 3
 _ENDS = ".!?。！？…"
+_ADDRESS = re.compile(r"https?://[^\s<>\"]*")
 _MIN_CAPITAL_RUN = 6  # words of a stretch before capitals say anything
 
 
@@ -55,7 +57,17 @@ def _prose_words(text: str, index: WordIndex, settings: Independence) -> NDArray
     phrases = _phrases(settings.boilerplate)
     hits = np.flatnonzero(np.isin(index.grams(PHRASE_WORDS), phrases))
     skipped[stretch[hits]] = True
-    return ~skipped[stretch]
+    return ~skipped[stretch] & ~_in_addresses(text, index)
+
+
+def _in_addresses(text: str, index: WordIndex) -> NDArray[np.bool_]:
+    """For each word whether it stands in a web address."""
+    spans = np.array([match.span() for match in _ADDRESS.finditer(text)], np.int64).reshape(-1, 2)
+    if not len(spans):
+        return np.zeros(len(index), dtype=bool)
+    k = np.searchsorted(spans[:, 0], index.starts, side="right") - 1
+    inside: NDArray[np.bool_] = (k >= 0) & (index.starts < spans[np.maximum(k, 0), 1])
+    return inside
 
 
 @lru_cache(maxsize=8)

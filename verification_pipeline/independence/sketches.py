@@ -10,7 +10,7 @@ as well as resemblance: a release inside an article of ten times its length shar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -107,69 +107,140 @@ class Candidate(NamedTuple):
     second: int
 
 
-def candidates(columns: SketchColumns, settings: Independence) -> list[Candidate]:
+def candidates(columns: SketchColumns, hosts: I64, settings: Independence) -> list[Candidate]:
     """Pairs whose estimated overlap reaches `settings.candidate_share`, highest first.
+
+    `hosts` numbers each sketch's site (-1: unknown). Text that belongs to the page and not to its author proposes
+    nothing: what stands in many texts of which it is a small part, and, between two pages of a site, what several of
+    its pages have, if the rest of both is long enough to compare.
 
     Every shared hash is followed to at most `settings.followed` neighbours (to two where more texts than that share
     it), neighbours being texts with a like smallest hash: copies of one text stay linked however many they are, and a
     phrase that stands everywhere costs little.
     """
-    usable = np.flatnonzero((columns.n_shingles >= settings.min_shingles) & (np.diff(columns.offsets) > 0))
+    sizes = np.diff(columns.offsets)
+    usable = np.flatnonzero((columns.n_shingles >= settings.min_shingles) & (sizes > 0))
     if len(usable) < 2:
         return []
-    rank = np.empty(len(columns), np.int64)
+    rank = np.full(len(columns), -1, np.int64)
     ranked = usable[np.argsort(columns.hashes[columns.offsets[usable]], kind="stable")]
     rank[ranked] = np.arange(len(ranked))
-    pairs, shared = _shared(columns, usable, rank, settings.followed)
-    return _estimated(columns, ranked, pairs, shared, settings.candidate_share)
+    join = _Join(columns, hosts, rank, settings)
+    join.measure()
+    return _estimated(columns, hosts, ranked, join, settings)
 
 
-def _shared(columns: SketchColumns, usable: I64, rank: I64, followed: int) -> tuple[I64, I64]:
-    """Codes (rank * n + rank) of the pairs that share hashes, and how many they share."""
-    owners = np.repeat(np.arange(len(columns)), np.diff(columns.offsets)).astype(np.int32)
-    chosen = np.zeros(len(columns), dtype=bool)
-    chosen[usable] = True
-    parts = 1 + len(columns.hashes) // _PART
-    part = np.minimum(columns.hashes // (int(columns.hashes.max()) // parts + 1), parts - 1)
-    codes: list[I64] = []
-    for k in range(parts):
-        inside = np.flatnonzero((part == k) & chosen[owners]) if parts > 1 else np.flatnonzero(chosen[owners])
-        codes.append(_codes(columns.hashes[inside], rank[owners[inside]], len(usable), followed))
-    return np.unique(np.concatenate(codes), return_counts=True)
+class _Join:
+    """The shared hashes of all pairs, one range of the hash space after the other."""
+
+    def __init__(self, columns: SketchColumns, hosts: I64, rank: I64, settings: Independence) -> None:
+        self._columns, self._hosts, self._rank, self._settings = columns, hosts, rank, settings
+        self._count = int(rank.max()) + 1
+        self._owners = np.repeat(np.arange(len(columns), dtype=np.int32), np.diff(columns.offsets))
+        parts = 1 + len(columns.hashes) // _PART
+        self._bounds = np.linspace(0, int(columns.hashes.max()) + 1, parts + 1)[1:-1]
+        self.page = np.zeros(len(columns), np.int64)
+        """Hashes of each sketch that belong to the page around the text."""
+        self.site = np.zeros(len(columns), np.int64)
+        """Further hashes that several pages of the sketch's site have."""
+        self.pairs: I64 = np.empty(0, np.int64)
+        """Codes of the pairs that share hashes: rank * count + rank, ascending."""
+        self.shared: I64 = self.pairs
+        self.shared_by_site: I64 = self.pairs
+
+    @property
+    def count(self) -> int:
+        """Number of ranked sketches."""
+        return self._count
+
+    def measure(self) -> None:
+        """Fill the figures, in two passes over the hashes: first how common they are, then who shares them."""
+        common = np.zeros(len(self._columns), np.int64)
+        for _, owners, sizes in self._groups():
+            common += np.bincount(owners[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=len(common))
+        share = common / np.maximum(1, np.diff(self._columns.offsets))
+        every: list[I64] = [self.pairs]
+        sited: list[I64] = [self.pairs]
+        for hashes, owners, sizes in self._groups():
+            for found, into in zip(self._codes(hashes, owners, sizes, share), (every, sited), strict=True):
+                into.append(found)
+        self.pairs, self.shared = np.unique(np.concatenate(every), return_counts=True)
+        by_site, counts = np.unique(np.concatenate(sited), return_counts=True)
+        self.shared_by_site = np.zeros(len(self.pairs), np.int64)
+        self.shared_by_site[np.searchsorted(self.pairs, by_site)] = counts
+
+    def _groups(self) -> Iterator[tuple[I64, NDArray[np.int32], I64]]:
+        """Hashes in order with their owners by rank, and the sizes of the runs of equal hashes."""
+        part = np.searchsorted(self._bounds, self._columns.hashes, side="right")
+        ranked = self._rank[self._owners] >= 0
+        for k in range(len(self._bounds) + 1):
+            inside = np.flatnonzero((part == k) & ranked)
+            hashes, owners = self._columns.hashes[inside], self._owners[inside]
+            order = np.lexsort((self._rank[owners], hashes))
+            hashes, owners = hashes[order], owners[order]
+            starts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))[: len(hashes)]
+            yield hashes, owners, np.diff(np.append(starts, len(hashes)))
+
+    def _codes(self, hashes: I64, owners: NDArray[np.int32], sizes: I64, share: NDArray[np.float64]) -> tuple[I64, I64]:
+        """Codes of the pairs in each run, all and those of one site's own text; counts of what is left out."""
+        settings, group = self._settings, np.repeat(np.arange(len(sizes)), sizes)
+        mean_share = np.bincount(group, weights=share[owners], minlength=len(sizes)) / np.maximum(1, sizes)
+        page = ((sizes >= settings.common_texts) & (mean_share < settings.common_share))[group]
+        site = self._of_site(hashes, owners) & ~page
+        self.page += np.bincount(owners[page], minlength=len(self.page))
+        self.site += np.bincount(owners[site], minlength=len(self.site))
+        reach = np.where(sizes > settings.followed, 2, settings.followed)[group]
+        ranks, hosts = self._rank[owners], self._hosts[owners]
+        places = np.flatnonzero((sizes[group] > 1) & ~page)
+        every, sited = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for lag in range(1, settings.followed + 1):
+            places = places[(places < len(group) - lag) & (reach[places] >= lag)]
+            places = places[group[places] == group[places + lag]]
+            if not len(places):
+                break
+            codes = ranks[places] * self._count + ranks[places + lag]
+            every.append(codes)
+            sited.append(codes[site[places] & (hosts[places] == hosts[places + lag])])
+        return np.concatenate(every), np.concatenate(sited)
+
+    def _of_site(self, hashes: I64, owners: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """For each hash whether at least `settings.site_pages` pages of its owner's site have it."""
+        hosts = self._hosts[owners]
+        order = np.lexsort((hosts, hashes))
+        new = np.concatenate(([True], (np.diff(hashes[order]) != 0) | (np.diff(hosts[order]) != 0)))[: len(order)]
+        run = np.cumsum(new) - 1
+        often = np.bincount(run) >= self._settings.site_pages if len(run) else np.empty(0, bool)
+        marked = np.zeros(len(hashes), dtype=bool)
+        marked[order] = often[run] if len(run) else marked
+        return marked & (hosts >= 0)
 
 
-def _codes(hashes: I64, ranks: I64, count: int, followed: int) -> I64:
-    order = np.lexsort((ranks, hashes))
-    hashes, ranks = hashes[order], ranks[order]
-    starts = (
-        np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1]))) if len(hashes) else np.empty(0, np.int64)
-    )
-    sizes = np.diff(np.append(starts, len(hashes)))
-    reach = np.repeat(np.where(sizes > followed, 2, followed), sizes)
-    group = np.repeat(np.arange(len(starts)), sizes)
-    found = [np.empty(0, np.int64)]
-    places = np.flatnonzero(np.repeat(sizes, sizes) > 1)
-    for lag in range(1, followed + 1):
-        places = places[(places < len(hashes) - lag) & (reach[places] >= lag)]
-        places = places[group[places] == group[places + lag]]
-        if not len(places):
-            break
-        found.append(ranks[places] * count + ranks[places + lag])
-    return np.concatenate(found)
-
-
-def _estimated(columns: SketchColumns, ranked: I64, pairs: I64, shared: I64, least: float) -> list[Candidate]:
+def _estimated(columns: SketchColumns, hosts: I64, ranked: I64, join: _Join, settings: Independence) -> list[Candidate]:
     """The pairs whose samples below the lower of their limits agree enough."""
-    left, right = ranked[pairs // len(ranked)], ranked[pairs % len(ranked)]
+    left, right = ranked[join.pairs // join.count], ranked[join.pairs % join.count]
     sizes = np.diff(columns.offsets)
-    smaller = np.minimum(sizes[left], sizes[right])
-    for k in np.flatnonzero(columns.limits[left] != columns.limits[right]).tolist():
+    own = sizes - join.page
+    smaller = np.minimum(own[left], own[right])
+    unequal = np.flatnonzero(columns.limits[left] != columns.limits[right])
+    for k in unequal.tolist():
         a, b = int(left[k]), int(right[k])
         limit = int(min(columns.limits[a], columns.limits[b]))
-        smaller[k] = min(columns.below(a, limit), columns.below(b, limit))
-    estimates = np.minimum(1.0, shared / np.maximum(1, smaller))
-    kept = np.flatnonzero(estimates >= least)
+        smaller[k] = min(smaller[k], columns.below(a, limit), columns.below(b, limit))
+    estimates = join.shared / np.maximum(1, smaller)
+    rest = np.minimum(own[left] - join.site[left], own[right] - join.site[right])
+    apart = (hosts[left] == hosts[right]) & (hosts[left] >= 0)
+    apart &= rest >= np.maximum(_LEAST_REST, settings.site_rest * np.minimum(own[left], own[right]))
+    estimates[apart] = ((join.shared - join.shared_by_site) / np.maximum(1, rest))[apart]
+    estimates = np.minimum(1.0, estimates)
+    partial = apart | (
+        _PAGE_SHARE * np.minimum(join.page[left], join.page[right]) >= np.minimum(sizes[left], sizes[right])
+    )
+    kept = np.flatnonzero(estimates >= np.where(partial, settings.rest_share, settings.candidate_share))
     first, second = np.minimum(left, right)[kept], np.maximum(left, right)[kept]
     order = np.lexsort((second, first, -estimates[kept]))
     rows = zip(estimates[kept][order].tolist(), first[order].tolist(), second[order].tolist(), strict=True)
     return [Candidate(*row) for row in rows]
+
+
+_PAGE_SHARE = 5  # one sample in so many is enough of the page to judge a pair by the rest
+_LEAST_REST = 4  # samples below which the rest of a page says nothing
