@@ -27,6 +27,7 @@ _OPTIONS = (
     | pyromark.Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
 )
 _PLAIN_TAGS = {"Paragraph": "p", "Emphasis": "em", "Strong": "strong", "Strikethrough": "s", "Item": "li"}
+_BLOCKS = ("Paragraph", "Item")
 _ROWS = {"TableHead": ("<thead><tr>", "</tr></thead>"), "TableRow": ("<tr>", "</tr>")}
 _FORMATTING = re.compile(r"</?(?:sup|sub|b|i|u|em|strong|small|mark|span|font|br|p|div|center)\b[^>]*>", re.IGNORECASE)
 # Controls, and signs that reorder what stands around them, are shown and not obeyed.
@@ -141,7 +142,7 @@ class _Writer:
         if name == "MetadataBlock":
             self.hidden -= 1
         elif name in _PLAIN_TAGS:
-            self.out.append(f"</{_PLAIN_TAGS[name]}>\n")
+            self.out.append(f"</{_PLAIN_TAGS[name]}>" + ("\n" if name in _BLOCKS else ""))
         elif name == "Heading":
             self.out.append(f"</{_heading(value)}>\n")
         elif name == "BlockQuote":
