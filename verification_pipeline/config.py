@@ -143,13 +143,18 @@ class Triage(Section):
             " entre el los las una unos unas del al y o u con es son fue fueron era eran ha han había su sus lo il"
             " gli i uno di e che per è sono della delle dei do da os as um uma em no na het een van met и в во на"
             " с со к по из у о об от до за что это как был была были было есть των του της το τα ο η οι και με για"
-            " από στο στη στην είναι ήταν 的 了 在 是 和 与 及 于 为 由 其 之 也 并 且 对 以 而 因 此 这 那 个 种 位 名 所 将 被 把 使 让 就 都 还 则 但 却 会 能 可 着 过 地 得 等 或 如 即 时 中 一 有 它 他 她 们 我 你 该 各 每 更 又 再 才 已 曾 来 去 到 从 给 向 当 后 前 里 内 间 上 下"
+            " από στο στη στην είναι ήταν 的 了 在 是 和 与 及 于 为 由 其 之 也 并 且 对 以 而 因 此 这 那 个 种"
+            " 位 名 所 将 被 把 使 让 就 都 还 则 但 却 会 能 可 着 过 地 得 等 或 如 即 时 中 一 有 它 他 她 们"
+            " 我 你 该 各 每 更 又 再 才 已 曾 来 去 到 从 给 向 当 后 前 里 内 间 上 下"
         ),
         description="Words that carry no fact.",
     )
     neutral_words: tuple[str, ...] = Field(
         _spaced(
-            "stood reported recorded registered amounted totaled totalled came equaled equalled betrug erreichte lag"
+            "some often usually generally typically sometimes commonly partly when while where how if both many"
+            " located situated based known called named titled considered regarded described include includes"
+            " including contain contains consist consists refers referred located become became remains remained"
+            " stood reported recorded registered amounted totaled totalled came equaled equalled betrug erreichte lag"
             " belief s'élevait ascendió according"
         ),
         description="Verbs that only say that a figure is one; a claim may have them where the source has another.",
@@ -164,14 +169,14 @@ class Triage(Section):
     )
     hedges: tuple[str, ...] = Field(
         _spaced(
-            "may might could would should can possibly perhaps probably likely unlikely potentially allegedly"
-            " supposedly apparently purportedly alleged claimed claims claim rumored rumoured hypothetical"
-            " hypothesized hypothesised expected expects expect planned plans plan projected projects forecast"
-            " forecasts predicted proposed proposes intends intended aims hoped hopes estimated if unless whether"
-            " until unclear uncertain unknown suspected assumed könnte könnten möglicherweise vielleicht"
-            " wahrscheinlich voraussichtlich angeblich soll sollen sollte falls wenn geplant pourrait pourraient"
-            " peut-être probablement prévu si podría podrían quizás posiblemente previsto может могут возможно"
-            " вероятно если μπορεί ίσως αν 可能 或许 也许 预计 計劃 计划 如果 若 据称"
+            "may might could would should can seem seems seemed appears possibly perhaps probably likely unlikely"
+            " potentially allegedly supposedly apparently purportedly alleged claimed claims claim rumored"
+            " rumoured hypothetical hypothesized hypothesised expected expects expect planned plans plan projected"
+            " projects forecast forecasts predicted proposed proposes intends intended aims hoped hopes estimated"
+            " if unless whether until unclear uncertain unknown suspected assumed könnte könnten möglicherweise"
+            " vielleicht wahrscheinlich voraussichtlich angeblich soll sollen sollte falls wenn geplant pourrait"
+            " pourraient peut-être probablement prévu si podría podrían quizás posiblemente previsto может могут"
+            " возможно вероятно если μπορεί ίσως αν 可能 或许 也许 预计 計劃 计划 如果 若 据称"
         ),
         description="Words that weaken a statement; a place that has one where the claim has none gives no pass.",
     )
@@ -488,6 +493,26 @@ class Registers(Section):
         "of at least `canary_min_rows` rows.",
     )
     canary_min_rows: int = Field(10_000, ge=0, description="Smaller files are excerpts and need not hold the canaries.")
+    crossref: bool = Field(False, description="Ask Crossref about works with a DOI.")
+    crossref_url: str = "https://api.crossref.org"
+    crossref_batch: int = Field(25, ge=1, le=100, description="DOIs in one request.")
+    pubmed: bool = Field(False, description="Ask PubMed about works with a PubMed id.")
+    pubmed_url: str = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
+    pubmed_batch: int = Field(100, ge=1, le=200, description="PubMed ids in one request.")
+    openalex: bool = Field(False, description="Ask OpenAlex about works with a DOI: a tripwire, never proof.")
+    openalex_url: str = "https://api.openalex.org"
+    openalex_batch: int = Field(50, ge=1, le=100, description="DOIs in one request.")
+    openalex_key_env: str = Field("OPENALEX_API_KEY", description="Environment variable that holds the key.")
+    mailto: str | None = Field(None, description="Address that online registers may write to: their polite pool.")
+    concurrency: int = Field(4, ge=1, le=16, description="Requests in flight at one register.")
+    timeout_seconds: float = Field(30, gt=0, description="Longest wait for one answer.")
+    attempts: int = Field(4, ge=1, description="Tries of one request; 429, 5xx and silence are tried again.")
+    backoff_seconds: float = Field(1, ge=0, description="First wait between tries; doubled each time.")
+    longest_wait_seconds: float = Field(60, ge=0, description="Longest wait between tries, `Retry-After` included.")
+    failures_until_down: int = Field(3, ge=1, description="Requests given up in a row after which a register is down.")
+    fresh_hours: float = Field(
+        12, ge=0, description="An online answer younger than this is not asked for again: a resumed night pays once."
+    )
     oldest_year: int = Field(1900, description="A notice dated before counts as undated.")
     title_signs: tuple[str, ...] = Field(
         ("retracted", "withdrawn", "removed", "zurückgezogen", "retrahiert", "rétracté", "retractado", "retractada",

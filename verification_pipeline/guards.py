@@ -18,21 +18,37 @@ from itertools import pairwise
 from verification_pipeline.config import Triage as TriageSettings
 from verification_pipeline.text.numbers import Number, parse
 
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SIGNED = re.compile(r"\b[A-Za-z]\w{0,9}(?:[#+]{1,2})(?!\w)")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A claim ready for look-up.
 
-    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`;
-    `length` counts all its words.
+    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`; `forms`
+    are the hashes of inflected forms that count as the same word; `length` counts all its words.
     """
 
     text: str
     hashes: tuple[int, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
+    forms: tuple[tuple[int, ...], ...]
     numbers: tuple[Number, ...]
     length: int
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether the claim is written in a script without spaces, where a word here is one sign."""
+        return not self.text.isascii() and 2 * len(_UNSPACED.findall(self.text)) > len(self.text)
+
+    def may_add(self, lists: WordLists) -> int:
+        """How many content words the place may lack: signs of a script without spaces, few of many."""
+        if not self.unspaced:
+            return 0
+        return min(lists.settings.added_signs, int(len(self.hashes) * lists.settings.added_share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +59,7 @@ class Place:
     words: Mapping[int, Sequence[int]]
 
 
-_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_BLANK = re.compile(r"[（(]\s*[）)]|_{3,}")
 _PREPOSITION = re.compile(
     r"\b(by|to|from|um|auf|von|de|à|a|на|до|с)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$", re.IGNORECASE
 )
@@ -73,6 +88,18 @@ class WordLists:
         return tuple((word, guard) for word, guard in self.weakening.items() if _UNSPACED.match(word))
 
     @cached_property
+    def telling_signs(self) -> frozenset[str]:
+        """Signs that are facts by themselves, and so are no mere addition."""
+        settings = self.settings
+        listed = (*settings.negations, *settings.bounds, *settings.telling_signs, *self.opposites)
+        return frozenset(sign for word in listed for sign in word if _UNSPACED.match(sign))
+
+    @cached_property
+    def stop_signs(self) -> frozenset[str]:
+        """Signs that carry no fact."""
+        return frozenset(word for word in self.settings.stop_words if _UNSPACED.fullmatch(word))
+
+    @cached_property
     def bounds(self) -> frozenset[str]:
         """Words that make a number a bound."""
         return frozenset(self.settings.bounds)
@@ -93,15 +120,60 @@ def word_lists(settings: TriageSettings) -> WordLists:
     return WordLists(settings)
 
 
+_CLAUSE = re.compile(r"[，,；;：:]")
+
+
+def _clauses(place: Place) -> Place:
+    """In a script without spaces: the clauses of the place that hold words of the claim, from first to last."""
+    if place.text.isascii() or len(_UNSPACED.findall(place.text)) * 2 < len(place.text):
+        return place
+    first = min(starts[0] for starts in place.words.values() if starts)
+    last = max(starts[-1] for starts in place.words.values() if starts)
+    start = max((mark.end() for mark in _CLAUSE.finditer(place.text, 0, first)), default=0)
+    after = _CLAUSE.search(place.text, last)
+    end = after.start() if after else len(place.text)
+    inside = {word: [at - start for at in starts] for word, starts in place.words.items()}
+    return Place(place.text[start:end], inside)
+
+
 def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
     """The first guard that refuses this place for this claim, or None for a pass."""
-    if place.text[-1:] in "?？؟":
+    place = _clauses(place)
+    if place.text[-1:] in "?？؟" or _BLANK.search(place.text):
         return "question"
     return (
-        _wording(claim, place, lists)
+        _signs(claim, place)
+        or _added(claim, place, lists)
+        or _wording(claim, place, lists)
         or _order(claim, place, lists)
         or (_numbers(claim, place.text) if claim.numbers else None)
     )
+
+
+def _signs(claim: Claim, place: Place) -> str | None:
+    """Names that differ in a sign that is no letter: C, C#, C++."""
+    return next(("entity" for name in _SIGNED.findall(claim.text) if name not in place.text), None)
+
+
+def _added(claim: Claim, place: Place, lists: WordLists) -> str | None:
+    """Words that only the claim has must be additions: nothing in the place stands where they stand, none is a fact."""
+    lacking = [index for index, word in enumerate(claim.hashes) if not place.words[word]]
+    if not lacking:
+        return None
+    order = _in_order(claim, place)
+    ends = dict(zip((i for i, w in enumerate(claim.hashes) if place.words[w]), order, strict=True))
+    for index in lacking:
+        written = claim.text[claim.starts[index] : claim.ends[index]]
+        if not _UNSPACED.fullmatch(written) or written in lists.telling_signs:
+            return "words"
+        before = max((i for i in ends if i < index), default=None)
+        after = min((i for i in ends if i > index), default=None)
+        if before is None or after is None:
+            continue
+        gap = place.text[ends[before] + 1 : ends[after]]
+        if ends[after] < ends[before] or any(sign not in lists.stop_signs for sign in _UNSPACED.findall(gap)):
+            return "words"
+    return None
 
 
 def _tokens(text: str) -> list[str]:
@@ -142,10 +214,16 @@ def _order(claim: Claim, place: Place, lists: WordLists) -> str | None:
         if breaks > 2 or len(order) < 2 * (breaks + 1) or _names_moved(claim, order):
             return "order"
         return None
-    if breaks:
+    if breaks > 1 or (breaks and (len(order) < 4 or _names_moved(claim, order))):
         return "order"
-    between = len(_tokens(place.text[min(order) : max(order)]))
+    between = _length(place.text[min(order) : max(order)])
     return "scattered" if between > lists.settings.stretch * claim.length else None
+
+
+def _length(text: str) -> int:
+    """Words of a text; a sign of a script without spaces is one."""
+    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
+    return unspaced + len(_TOKEN.findall(text if not unspaced else _UNSPACED.sub(" ", text)))
 
 
 def _in_order(claim: Claim, place: Place) -> list[int]:
@@ -154,6 +232,8 @@ def _in_order(claim: Claim, place: Place) -> list[int]:
     last = -1
     for word in claim.hashes:
         places = place.words[word]
+        if not places:
+            continue
         last = next((at for at in places if at > last), places[0])
         order.append(last)
     return order
@@ -163,7 +243,7 @@ def _names_moved(claim: Claim, order: Sequence[int]) -> bool:
     """Whether names of the claim stand in another order in the place."""
     runs: list[int] = []
     reach = -9
-    for at, start, end in zip(order, claim.starts, claim.ends, strict=True):
+    for at, start, end in zip(order, claim.starts, claim.ends, strict=False):
         if not start or not claim.text[start].isupper():
             continue
         if start > reach + 1:

@@ -65,16 +65,16 @@ _PRONOUN = re.compile(
     r"|er|sie|es|dies|diese|dieser|il|elle|ils|elles|cela|ello|ella|esto|они|он|она|это|它|他|她|该|其)\b",
     re.IGNORECASE,
 )
-_CONNECTOR = re.compile(
-    r"^\W*(?:and|but|or|while|whereas|yet|und|oder|aber|et|mais|y|pero|и|а|но)\s+(?P<next>\w+)", re.IGNORECASE
-)
+_CONNECTOR = re.compile(r"^\W*(?:and|but|or|yet|und|oder|aber|et|mais|y|pero|и|а|но)\s+(?P<next>\w+)", re.IGNORECASE)
 _DETERMINERS = frozenset(
     ("the", "a", "an", "der", "die", "das", "ein", "eine", "le", "la", "les", "un", "une", "el", "los", "las")
 )
 _EDGE = re.compile(
     r"[.!?…;。！？；\n|](?:(?<=[.!?…;])[.!?…;]*[\"'”’»)\]*_]{0,4}\s+|(?<=[。！？；|])|(?<=\n)\s*(?:\n|[-*•|#>+]))"
 )
-_ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e))$")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e|Inc|Ltd|Corp|Co|Jr|Sr|Gen|Gov|Sen|Mt|M\.D|Ph\.D|D\.C))$"
+)
 _REACH = 700
 """How far around a word a sentence may reach, code points; a longer one gives no pass."""
 
@@ -137,6 +137,7 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
     hashes, starts, ends = (part[chosen].tolist() for part in (index.words, index.starts, index.ends))
     lengths = np.diff(np.searchsorted(index.starts, offsets)).tolist()
     ready: dict[str, Claim] = {}
+    forms = _other_forms(joined, starts, ends, hashes)
     first = 0
     for position, text in enumerate(distinct):
         last = bisect_left(starts, offsets[position + 1], first)
@@ -146,11 +147,38 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
             tuple(hashes[first:last]),
             tuple(start - base for start in starts[first:last]),
             tuple(end - base for end in ends[first:last]),
+            tuple(forms.get(word, ()) for word in hashes[first:last]),
             numbers[position],
             lengths[position],
         )
         first = last
     return [ready[text] for text in texts]
+
+
+def _other_forms(
+    text: str, starts: Sequence[int], ends: Sequence[int], hashes: Sequence[int]
+) -> dict[int, tuple[int, ...]]:
+    """For Latin words of four letters and more: the hashes of their regular inflections."""
+    words = dict(zip(hashes, map(slice, starts, ends), strict=True))
+    forms = {
+        word: _inflections(written.lower())
+        for word, place in words.items()
+        if len(written := text[place]) > 3 and written.isascii() and written.isalpha()
+    }
+    hashed = iter(WordIndex.build(" ".join(form for listed in forms.values() for form in listed)).words.tolist())
+    return {word: tuple(next(hashed) for _ in listed) for word, listed in forms.items()}
+
+
+def _inflections(word: str) -> tuple[str, ...]:
+    """Plural, third person and participles of a regular English word, or the words it may be one of."""
+    stem = word
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            stem = word[: -len(ending)]
+            break
+    bases = (stem, f"{stem}e") if stem != word or word[-1] != "e" else (word[:-1], word)
+    forms = dict.fromkeys(f"{base}{end}" for base in bases for end in ("", "s", "ed", "ing", "es"))
+    return tuple(form for form in forms if form != word)
 
 
 def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | None:
@@ -178,32 +206,38 @@ class _Held:
     def of(cls, evidence: Evidence, claims: Sequence[Claim], table: NDArray[np.bool_]) -> _Held:
         """One pass over the word index. `table` is scratch space of 65,536 flags, all false before and after."""
         index = evidence.body.index
-        wanted = {word for claim in claims for word in claim.hashes}
+        wanted: dict[int, set[int]] = {}
+        for claim in claims:
+            for word, forms in zip(claim.hashes, claim.forms, strict=True):
+                wanted.setdefault(word, set()).add(word)
+                for form in forms:
+                    wanted.setdefault(form, set()).add(word)
         keys = np.fromiter((word & 0xFFFF for word in wanted), dtype=np.uint16, count=len(wanted))
         table[keys] = True
         hits = np.flatnonzero(table[index.words.astype(np.uint16)])
         table[keys] = False
         places: dict[int, list[int]] = {}
         for word, start in zip(index.words[hits].tolist(), index.starts[hits].tolist(), strict=True):
-            if word in wanted:
-                places.setdefault(word, []).append(start)
+            for owner in wanted.get(word, ()):
+                places.setdefault(owner, []).append(start)
         return cls(evidence, places)
 
     def place(self, claim: Claim, lists: WordLists) -> Span | str:
         """The span of the first place that holds the whole claim, or the guard that refused the last one read."""
-        words = set(claim.hashes)
-        if not words <= self.places.keys():
+        words, may_add = set(claim.hashes), claim.may_add(lists)
+        present = words & self.places.keys()
+        if len(words) - len(present) > may_add or not present:
             return missing_words(claim, self.places, lists)
         body = self.evidence.body
-        rarest = min(words, key=lambda word: (len(self.places[word]), word))
+        rarest = min(present, key=lambda word: (len(self.places[word]), word))
         refused, reach = "scattered", -1
         for anchor in self.places[rarest][: lists.settings.places]:
             if anchor < reach:
                 continue
             start, end = _sentence(body.text, anchor)
             reach = end
-            inside = {word: _within(self.places[word], start, end) for word in words}
-            if not all(inside.values()):
+            inside = {word: _within(self.places.get(word, ()), start, end) for word in words}
+            if sum(not inside[word] for word in claim.hashes) > may_add:
                 continue
             text = body.text[start:end]
             guard = refused_by(claim, Place(text, inside), lists)

@@ -78,7 +78,7 @@ _SCALES = {
         yi 1e8 亿; 億; 억
         billion 1e9 billion; billions; b; bn; mrd; md; milliarde; milliarden; milliard; milliards; miliardi\
 ; miljard; млрд; миллиард; миллиарда; миллиардов; 十亿; δισεκατομμύρια; δισ
-        trillion 1e12 trillion; trillions; tn; trn; billionen; трлн; 万亿
+        trillion 1e12 trillion; trillions; t; tn; trn; billionen; трлн; 万亿
         """
     )
     for word in words
