@@ -27,6 +27,6 @@ def checker_of(settings: Settings, store: Store) -> Checker:
         from verification_pipeline.checkers.lexical import LexicalChecker
 
         return LexicalChecker(rules.lexical)
-    from verification_pipeline.checkers.openai_api import OpenAIChecker
+    from verification_pipeline.checkers.llm.checker import LLMChecker
 
-    return OpenAIChecker(rules.openai, store.secret)
+    return LLMChecker(rules.openai, store.secret, store.root / "llm")

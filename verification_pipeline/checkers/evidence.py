@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from verification_pipeline.checkers.fences import neutral, neutral_map
 from verification_pipeline.records import Evidence
 from verification_pipeline.tables import Span
 from verification_pipeline.text.normalise import normalise
 
+Range = tuple[int, int]
 
-def locate(words: str, evidence: Evidence) -> Span | None:
+
+def locate(words: str, evidence: Evidence, shown: Sequence[Range] = ()) -> Span | None:
     """The span of a source that holds `words`, up to typography that carries no meaning; None when it holds none.
 
-    Never a near match: an answer whose evidence was paraphrased or invented has none.
+    `shown` are the stretches that the answer was given on: a place in them is preferred. Never a near match: an
+    answer whose evidence was paraphrased, joined from two places or invented has none.
     """
     words = words.strip()
+    if not words:
+        return None
     text = evidence.body.text
-    start = text.find(words) if words else -1
+    for first, last in (*shown, (0, len(text))):
+        found = _found(words, text[first:last])
+        if found:
+            start, end = first + found[0], first + found[1]
+            return Span(evidence.source.source_key, evidence.body.sha256, start, end, text[start:end])
+    return None
+
+
+def _found(words: str, text: str) -> Range | None:
+    """Where `words` stand in a text: as they are, as a fence shows them, or in normal form."""
+    start = text.find(words)
     if start >= 0:
-        end = start + len(words)
-    else:
-        wanted = normalise(words).text.strip()
-        held = normalise(text, beside=words)
-        at = held.text.find(wanted) if wanted else -1
-        if at < 0:
-            return None
-        start, end = held.original(at, at + len(wanted))
-    return Span(evidence.source.source_key, evidence.body.sha256, start, end, text[start:end])
+        return start, start + len(words)
+    as_shown = neutral_map(text)
+    wanted = neutral(words).strip()
+    start = as_shown.text.find(wanted) if wanted else -1
+    if start >= 0:
+        return as_shown.original(start, start + len(wanted))
+    normal = normalise(wanted).text.strip()
+    held = normalise(as_shown.text, beside=wanted)
+    start = held.text.find(normal) if normal else -1
+    if start < 0:
+        return None
+    first, last = held.original(start, start + len(normal))
+    return as_shown.original(first, last)

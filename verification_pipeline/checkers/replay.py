@@ -89,4 +89,3 @@ class ReplayChecker:
             answer.confidence,
             model="recorded answers",
         )
-

@@ -1,0 +1,215 @@
+"""What comes back, read strictly: one row a pair of the request, or a fault with its name. Nothing is guessed.
+
+An answer is refused as a whole when it cannot be trusted to speak of these pairs at all: not the one JSON object asked
+for, cut off, a row for a pair that was not asked, two rows for one pair. A single row is refused when it contradicts
+itself. Pairs without a good row are asked again in smaller requests by who carries them; what fails alone is final.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from verification_pipeline.checkers.evidence import locate
+from verification_pipeline.checkers.fences import visible
+from verification_pipeline.checkers.llm.questions import Question
+from verification_pipeline.checkers.protocol import Judgement, NotChecked, Outcome
+from verification_pipeline.text.index import WordIndex
+
+VERSION = "1"
+"""Raise when the same answer may be read otherwise than before."""
+
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_CODE_BLOCK = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_LONGEST_RATIONALE = 600
+
+
+class Row(BaseModel):
+    """One row of an answer, as the schema has it."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    pair: str
+    evidence: str
+    rationale: str
+    verdict: Literal["supported", "partially-supported", "unsupported", "contradicted", "wrong-source"]
+    correct_source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that the provider counted; cached ones are part of the input, reasoning ones part of the output."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A chat completion, reduced to what is read."""
+
+    content: str
+    fault: str | None = None
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Good rows by pair label, and for every other pair asked why it has none."""
+
+    rows: Mapping[str, Row]
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+
+def reply_of(completion: object) -> Reply:
+    """A chat completion's content, with its fault when it is cut off, refused or not one at all."""
+    if not isinstance(completion, dict):
+        return Reply("", "no-completion")
+    usage = _usage(completion.get("usage"))
+    choices = completion.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        return Reply("", "no-completion", usage)
+    content = message.get("content")
+    content = content if isinstance(content, str) else ""
+    reason = choice.get("finish_reason")
+    if reason == "length":
+        return Reply(content, "truncated", usage)
+    if reason == "content_filter" or message.get("refusal"):
+        return Reply(content, "refused-by-model", usage)
+    return Reply(content, None if content.strip() else "empty", usage)
+
+
+def read(reply: Reply, labels: Collection[str], offered: Mapping[str, Collection[str]]) -> Reading:
+    """The rows of an answer to the pairs `labels`; `offered` are the source labels shown with each pair."""
+    if reply.fault:
+        return Reading({}, dict.fromkeys(labels, reply.fault))
+    rows, bad, fault = _rows(reply.content)
+    if fault is None:
+        named = [*(row.pair for row in rows), *bad]
+        if not set(named) <= set(labels):
+            fault = "foreign-pair"
+        elif len(set(named)) < len(named):
+            fault = "duplicate-pair"
+    if fault:
+        return Reading({}, dict.fromkeys(labels, fault))
+    good: dict[str, Row] = {}
+    faults = dict.fromkeys(labels, "missing") | dict.fromkeys(bad, "wrong-row")
+    for row in rows:
+        wrong = _contradiction(row, offered.get(row.pair, ()))
+        if wrong is None:
+            good[row.pair] = row
+            del faults[row.pair]
+        else:
+            faults[row.pair] = wrong
+    return Reading(good, faults)
+
+
+def outcome(
+    question: Question, row: Row, correct_sha256: str | None, *, model: str, prompt: str, least: int
+) -> Outcome:
+    """A stored row as the outcome of a question: its evidence is looked up in the text it must stand in."""
+    item, pair_id = question.item, question.item.pair.pair_id
+    holder, shown = item.evidence, question.stretches
+    if row.verdict == "wrong-source":
+        passages = [one for _, one in question.offered if one.span.text_sha256 == correct_sha256]
+        if not passages:
+            return NotChecked(pair_id, "invalid-answer", rationale="it names a source that was not shown")
+        holder = item.own[passages[0].span.source_key]
+        shown = tuple((one.span.start, one.span.end) for one in passages)
+    rationale = " ".join(visible(row.rationale).split())[:_LONGEST_RATIONALE]
+    span = locate(row.evidence, holder, shown)
+    if row.verdict != "unsupported":
+        if span is None:
+            return NotChecked(pair_id, "evidence-not-in-source", rationale=rationale)
+        if len(WordIndex.build(span.text)) < min(least, len(holder.body.index)):
+            return NotChecked(pair_id, "invalid-answer", rationale="its evidence is too short to show anything")
+    contradicted = row.verdict == "contradicted"
+    return Judgement(
+        pair_id,
+        "unsupported" if row.verdict == "contradicted" else row.verdict,
+        rationale,
+        span,
+        contradicted,
+        holder.source.source_key if row.verdict == "wrong-source" else None,
+        model=model,
+        prompt_version=prompt,
+    )
+
+
+def _usage(found: object) -> Usage:
+    if not isinstance(found, dict):
+        return Usage()
+
+    def number(*path: str) -> int:
+        value: Any = found
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value if isinstance(value, int) and value > 0 else 0
+
+    return Usage(
+        number("prompt_tokens"),
+        number("prompt_tokens_details", "cached_tokens"),
+        number("completion_tokens"),
+        number("completion_tokens_details", "reasoning_tokens"),
+    )
+
+
+def _rows(content: str) -> tuple[list[Row], list[str], str | None]:
+    """Rows of the one JSON object that the content must be, pairs whose row is malformed, and what is wrong with all.
+
+    A code block around the object, and thoughts before it, are allowed.
+    """
+    content = _THOUGHTS.sub("", content, count=1)
+    block = _CODE_BLOCK.match(content)
+    try:
+        found = json.loads(block[1] if block else content, object_pairs_hook=_distinct, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return [], [], "not-json"
+    if not isinstance(found, dict) or set(found) != {"rows"} or not isinstance(found["rows"], list):
+        return [], [], "wrong-schema"
+    rows: list[Row] = []
+    bad: list[str] = []
+    for row in found["rows"]:
+        try:
+            rows.append(Row.model_validate(row))
+        except ValidationError:
+            if not isinstance(row, dict) or not isinstance(row.get("pair"), str):
+                return [], [], "wrong-schema"
+            bad.append(row["pair"])
+    return rows, bad, None
+
+
+def _contradiction(row: Row, offered: Collection[str]) -> str | None:
+    """What is wrong with a row by itself."""
+    if row.verdict == "wrong-source":
+        if row.correct_source is None:
+            return "no-right-source"
+        if row.correct_source not in offered:
+            return "foreign-source"
+    elif row.correct_source is not None:
+        return "self-contradicting"
+    if not row.rationale.strip():
+        return "no-rationale"
+    if row.verdict != "unsupported" and not row.evidence.strip():
+        return "no-evidence"
+    return None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

@@ -1,0 +1,242 @@
+"""One chat completion over HTTP, with everything around it that may go wrong: pace, pauses, further tries, time.
+
+The official client carries the bytes; its own retries are off, because they know nothing of the other requests in
+flight. What an answer means is read in `answers`; what happens to pairs that got none is decided in `online`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any
+
+import httpx2
+import orjson
+from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI
+
+from verification_pipeline.checkers.llm.credentials import Secret
+from verification_pipeline.checkers.llm.requests import FORMATS
+from verification_pipeline.config import OpenAI
+
+_LONGEST_BACKOFF = 8.0
+_TIMEOUT_TRIES = 2
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TOO_LARGE = ("context_length", "maximum context", "context window", "too many tokens", "too large", "exceed_context")
+_QUOTA = ("insufficient_quota", "billing_hard_limit", "access_terminated")
+_REFUSING = (400, 404, 415, 422, 501)
+"""Statuses with which servers refuse a response format they do not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What came of one request: a completion (and its raw bytes), or a fault."""
+
+    completion: object = None
+    raw: bytes = b""
+    fault: str | None = None
+    """provider-error, rate-limited, too-large, rejected or refused-key"""
+    detail: str | None = None
+    tries: int = 1
+
+
+class Pacer:
+    """When the next request may go out: one pause shared by all requests in flight, and what the headers allow."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic,
+                 sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:  # fmt: skip
+        self._clock = clock
+        self._sleep = sleep
+        self._until = 0.0
+        self._left: dict[str, float] = {}
+        self._renewed: dict[str, float] = {}
+
+    async def ready(self, tokens: int) -> None:
+        """Wait until a request of so many tokens may go out; takes it from what is left."""
+        while (pause := self._pause(tokens)) > 0:
+            await self._sleep(pause)
+        for kind, cost in (("requests", 1), ("tokens", tokens)):
+            if kind in self._left:
+                self._left[kind] -= cost
+
+    def cool_down(self, seconds: float) -> None:
+        """Send nothing for so long."""
+        self._until = max(self._until, self._clock() + seconds)
+
+    def learn(self, headers: Mapping[str, str], in_flight: int, tokens_in_flight: int) -> None:
+        """Take over what a server says is left, less what it has not counted yet."""
+        for kind, open_cost in (("requests", in_flight), ("tokens", tokens_in_flight)):
+            left, reset = headers.get(f"x-ratelimit-remaining-{kind}"), headers.get(f"x-ratelimit-reset-{kind}")
+            seconds = duration(reset)
+            if left is None or seconds is None or not left.strip().isdigit():
+                continue
+            self._left[kind] = int(left) - open_cost
+            self._renewed[kind] = self._clock() + seconds
+
+    def _pause(self, tokens: int) -> float:
+        now = self._clock()
+        pause = self._until - now
+        for kind, cost in (("requests", 1), ("tokens", tokens)):
+            if kind not in self._left:
+                continue
+            if now >= self._renewed[kind]:
+                del self._left[kind], self._renewed[kind]
+            elif self._left[kind] < cost:
+                pause = max(pause, self._renewed[kind] - now)
+        return pause
+
+
+class ChatClient:
+    """Sends chat completions to one server, from one event loop."""
+
+    def __init__(self, rules: OpenAI, key: Secret) -> None:
+        self._rules = rules
+        self._key = key
+        self._pacer = Pacer()
+        self._formats = list(FORMATS[FORMATS.index(rules.answer_format) :])
+        self._in_flight = 0
+        self._tokens_in_flight = 0
+        limits = httpx2.Limits(max_connections=rules.concurrency, max_keepalive_connections=rules.concurrency)
+        self._client = AsyncOpenAI(
+            api_key=key.reveal(),
+            base_url=rules.base_url,
+            max_retries=0,
+            timeout=rules.timeout_seconds,
+            http_client=httpx2.AsyncClient(limits=limits, timeout=rules.timeout_seconds, follow_redirects=False),
+        )
+
+    async def __aenter__(self) -> ChatClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    async def complete(self, body_in: Callable[[str], dict[str, Any]], tokens: int) -> Delivery:
+        """One completion; `body_in` gives the request in an answer format. Never raises for a fault of the server.
+
+        The strictest format that the server takes is used; one that it refuses is given up only when the same
+        request is taken in the next.
+        """
+        for position, answer_format in enumerate(list(self._formats)):
+            delivery = await self._deliver(orjson.dumps(body_in(answer_format)), tokens)
+            if delivery.fault != "rejected":
+                if delivery.fault is None and position:
+                    self._formats = self._formats[self._formats.index(answer_format) :]
+                return delivery
+        return delivery
+
+    async def _deliver(self, raw: bytes, tokens: int) -> Delivery:
+        """Send one body, again where that may help."""
+        rules = self._rules
+        tries = faults = timeouts = 0
+        waited_since = time.monotonic()
+        while True:
+            await self._pacer.ready(tokens)
+            tries += 1
+            try:
+                response = await self._post(raw, tokens)
+            except APIStatusError as error:
+                pause = retry_after(error.response.headers)
+                detail = self._key.out_of(f"HTTP {error.status_code} {_code(error.body)}".strip())
+                fault = _fault(error)
+                if fault == "rate-limited" and time.monotonic() - waited_since < rules.max_wait_seconds:
+                    self._pacer.cool_down(self._backoff(tries) if pause is None else pause)
+                    continue
+                if fault != "provider-error":
+                    return Delivery(fault=fault, detail=detail, tries=tries)
+                faults += 1
+            except APITimeoutError:
+                faults, timeouts, pause, detail = faults + 1, timeouts + 1, None, "no answer in time"
+            except APIConnectionError as error:
+                faults, pause, detail = faults + 1, None, f"connection: {type(error.__cause__ or error).__name__}"
+            else:
+                try:
+                    return Delivery(orjson.loads(response), self._key.out_of_bytes(response), tries=tries)
+                except orjson.JSONDecodeError:
+                    faults, pause, detail = faults + 1, None, "a body that is not JSON"
+            if faults > rules.retries or timeouts >= _TIMEOUT_TRIES:
+                return Delivery(fault="provider-error", detail=detail, tries=tries)
+            await asyncio.sleep(self._backoff(faults) if pause is None else min(pause, rules.max_wait_seconds))
+
+    async def _post(self, raw: bytes, tokens: int) -> bytes:
+        self._in_flight += 1
+        self._tokens_in_flight += tokens
+        headers: Mapping[str, str] = {}
+        try:
+            async with asyncio.timeout(self._rules.timeout_seconds):
+                response = await self._client.post(
+                    "/chat/completions",
+                    cast_to=httpx2.Response,
+                    content=raw,
+                    options={"headers": {"Content-Type": "application/json"}},
+                )
+                headers = response.headers
+                return response.content
+        except APIStatusError as error:
+            headers = error.response.headers
+            raise
+        except TimeoutError:
+            raise APITimeoutError(httpx2.Request("POST", "/chat/completions")) from None
+        except httpx2.HTTPError as error:
+            raise APIConnectionError(request=httpx2.Request("POST", "/chat/completions")) from error
+        finally:
+            self._in_flight -= 1
+            self._tokens_in_flight -= tokens
+            self._pacer.learn(headers, self._in_flight, self._tokens_in_flight)
+
+    def _backoff(self, tries: int) -> float:
+        return min(_LONGEST_BACKOFF, self._rules.backoff_seconds * 2.0 ** min(tries - 1, 10))
+
+
+def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Seconds that a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110)."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        return seconds if 0 <= seconds < 86_400 else None
+    try:
+        seconds = parsedate_to_datetime(headers["retry-after"]).timestamp() - now()
+    except (KeyError, ValueError):
+        return None
+    return min(max(0.0, seconds), 86_400)
+
+
+def duration(text: str | None) -> float | None:
+    """Seconds of a rate-limit reset: `20ms`, `6m0s`, `1h2m`, or a plain number of seconds."""
+    if not text:
+        return None
+    parts = _DURATION.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None
+
+
+def _fault(error: APIStatusError) -> str:
+    said = f"{_code(error.body)} {error.message}".lower()
+    if error.status_code in (401, 403):
+        return "refused-key"
+    if error.status_code == 429:
+        return "refused-key" if any(word in said for word in _QUOTA) else "rate-limited"
+    if error.status_code == 413 or (error.status_code < 500 and any(word in said for word in _TOO_LARGE)):
+        return "too-large"
+    if error.status_code in (408, 409, 425) or (error.status_code >= 500 and error.status_code not in _REFUSING):
+        return "provider-error"
+    return "rejected"
+
+
+def _code(body: object) -> str:
+    """The machine-readable code of an error body; its message may repeat what was sent and is not kept."""
+    code = body.get("code") or body.get("type") if isinstance(body, dict) else None
+    return str(code)[:80] if code else ""

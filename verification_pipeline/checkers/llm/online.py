@@ -1,0 +1,280 @@
+"""Asking at once: bounded requests in flight, every answer on the disk before its slot is used again.
+
+Pairs that a request leaves without a good row are asked again in requests of half the size (25, 13, 7, 4, 2, 1); what
+fails alone is final. A run of failures without a success in between opens the circuit: the rest is not asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import orjson
+
+from verification_pipeline.checkers.llm import money
+from verification_pipeline.checkers.llm.answers import read, reply_of
+from verification_pipeline.checkers.llm.client import ChatClient, Delivery
+from verification_pipeline.checkers.llm.credentials import Secret
+from verification_pipeline.checkers.llm.ledger import Ledger, OverBudget, Result, Sending, Sent, Taken
+from verification_pipeline.checkers.llm.questions import Question
+from verification_pipeline.checkers.llm.requests import Packer, Request, body, line
+from verification_pipeline.config import OpenAI
+from verification_pipeline.errors import CheckerError
+
+T = TypeVar("T")
+_POLL_SECONDS = 0.2
+"""How often answers that another process is waiting for are looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run on whose account questions are asked: one budget, and what counts as asked in it."""
+
+    id: str
+    started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Why a question was left without an answer."""
+
+    reason: str
+    detail: str | None = None
+    request_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that asking needs besides the questions."""
+
+    rules: OpenAI
+    ledger: Ledger
+    packer: Packer
+    run: Run
+    askers: Mapping[str, Mapping[str, int]]
+    """key → (document_key → pairs)"""
+
+
+def sending_of(request: Request, job: Job) -> Sending:
+    """A request as the ledger enters it."""
+    return Sending(
+        request.key,
+        job.rules.model,
+        {question.label: question.key for question in request.questions},
+        {
+            question.label: {label: passage.span.text_sha256 for label, passage in question.offered}
+            for question in request.questions
+        },
+        {question.key: job.askers[question.key] for question in request.questions},
+        money.most_of(request, job.rules),
+    )
+
+
+def ask(questions: Sequence[Question], job: Job, key: Secret) -> dict[str, Left]:
+    """Ask these questions; those that got no answer, and why, by key. Answers are in the ledger.
+
+    CheckerError when the server refuses the key: after everything in flight has come back.
+    """
+    job.ledger.release_lost(time.time())
+    asking = _Asking(job)
+    left = asyncio.run(asking.all_of(questions, key))
+    if asking.refused:
+        raise CheckerError(
+            f"the server refused the key of {job.rules.api_key_env} or the model {job.rules.model} ({asking.refused})"
+        )
+    return left
+
+
+@dataclass
+class _Asking:
+    """The state that the requests of one call share."""
+
+    job: Job
+    left: dict[str, Left] = field(default_factory=dict)
+    failures_in_a_row: int = 0
+    over_budget: bool = False
+    refused: str | None = None
+
+    async def all_of(self, questions: Sequence[Question], key: Secret) -> dict[str, Left]:
+        job = self.job
+        requests = job.packer.requests(questions, job.ledger.sizes(question.key for question in questions))
+        self.slots = asyncio.Semaphore(job.rules.concurrency)
+        with ThreadPoolExecutor(1) as disk, Logs(job, disk) as self.logs:
+            self.commit = _GroupCommit(job.ledger, disk)
+            async with ChatClient(job.rules, key) as self.client:
+                await asyncio.gather(*map(self.settle, requests))
+        return self.left
+
+    async def settle(self, request: Request) -> None:
+        """Carry one request, then what it leaves open."""
+        async with self.slots:
+            again, most = await self.carry(request)
+        if again:
+            limits = dict.fromkeys((question.key for question in again), most)
+            await asyncio.gather(*map(self.settle, self.job.packer.requests(again, limits)))
+
+    async def carry(self, request: Request) -> tuple[list[Question], int]:
+        """Send one request and enter what came of it; what has to be asked again, and how many at a time."""
+        size = len(request.questions)
+        if stop := self.stopped():
+            return self.leave(request.questions, stop), size
+        begun = await self.begin(request)
+        if isinstance(begun, OverBudget):
+            self.over_budget = True
+            return self.leave(request.questions, Left("budget")), size
+        if isinstance(begun, Taken):
+            return await self.await_others(request, begun), size
+        delivery = await self.client.complete(
+            lambda answer_format: body(request, self.job.rules, answer_format), request.input_tokens
+        )
+        return await self.enter(request, begun, delivery), (size + 1) // 2
+
+    async def begin(self, request: Request) -> Sent | Taken | OverBudget:
+        job = self.job
+        sending, sent_line = sending_of(request, job), line(request, job.rules)
+
+        def write() -> Sent | Taken | OverBudget:
+            begun = job.ledger.begin(
+                sending, run=job.run.id, mode="online", now=time.time(), budget=job.rules.budget_cents
+            )
+            if isinstance(begun, Sent):
+                self.logs.requests.write(sent_line)
+            return begun
+
+        return await self.commit(write)
+
+    async def enter(self, request: Request, sent: Sent, delivery: Delivery) -> list[Question]:
+        result = result_of(request, delivery, self.job.rules)
+
+        def write() -> dict[str, str]:
+            if delivery.raw:
+                self.logs.answers.write(_answer_line(request.key, delivery))
+            return self.job.ledger.finish(sent.id, result, time.time())
+
+        faults = await self.commit(write)
+        self.failures_in_a_row = 0 if result.reading and result.reading.rows else self.failures_in_a_row + 1
+        if delivery.fault == "refused-key":
+            self.refused = delivery.detail
+        alone = len(request.questions) == 1
+        if alone and delivery.fault == "too-large":
+            (question,) = request.questions
+            await self.commit(lambda: self.job.ledger.refuse(question.key, sent.id, "too-large", time.time()))
+            return []
+        unanswered = [question for question in request.questions if question.key in faults or not result.reading]
+        if result.splits and not alone:
+            return unanswered
+        return self.leave(unanswered, Left("provider-error", delivery.detail)) if not result.reading else []
+
+    async def await_others(self, request: Request, taken: Taken) -> list[Question]:
+        """Wait while another process asks some of these questions; those that it left are to be asked here."""
+        ledger = self.job.ledger
+        while await asyncio.to_thread(ledger.claimed, taken.keys):
+            await asyncio.sleep(_POLL_SECONDS)
+        await asyncio.to_thread(ledger.release_lost, time.time())
+        answered = await asyncio.to_thread(ledger.answers, taken.keys)
+        return [question for question in request.questions if question.key not in answered]
+
+    def stopped(self) -> Left | None:
+        """Why nothing more is sent."""
+        if self.over_budget:
+            return Left("budget")
+        if self.refused:
+            return Left("provider-error", self.refused)
+        if self.failures_in_a_row >= self.job.rules.breaker_failures:
+            return Left("circuit-open", f"{self.failures_in_a_row} requests in a row failed")
+        return None
+
+    def leave(self, questions: Sequence[Question], left: Left) -> list[Question]:
+        """Enter why these questions are not asked any more in this run."""
+        self.left.update((question.key, left) for question in questions)
+        return []
+
+
+def result_of(request: Request, delivery: Delivery, rules: OpenAI) -> Result:
+    """What a delivery means for the ledger."""
+    if delivery.fault:
+        splits = delivery.fault in ("too-large", "rejected", "provider-error")
+        return Result("failed", cents=0.0, fault=delivery.detail, tries=delivery.tries, splits=splits)
+    offered = {question.label: [label for label, _ in question.offered] for question in request.questions}
+    return completed(delivery.completion, offered, rules, "online", delivery.tries)
+
+
+def completed(
+    completion: object,
+    offered: Mapping[str, Sequence[str] | Mapping[str, str]],
+    rules: OpenAI,
+    mode: str,
+    tries: int = 1,
+) -> Result:
+    """A completion that came back, read against the pairs that were asked (and what was offered with each)."""
+    reply = reply_of(completion)
+    reading = read(reply, list(offered), offered)
+    faults = sorted(set(reading.faults.values()))
+    state = "answered" if not faults else "partly-answered" if reading.rows else "invalid-output"
+    cents = money.cents_of(reply.usage, money.price_of(rules), mode)
+    return Result(state, reading, reply.usage, cents, ", ".join(faults) or None, tries, splits=bool(faults))
+
+
+class Logs:
+    """Append-only files of what this process sends and gets, in the line format of the Batch API."""
+
+    def __init__(self, job: Job, disk: ThreadPoolExecutor) -> None:
+        self._disk = disk
+        name = f"online-{job.ledger.owner}.jsonl"
+        self.requests = (job.ledger.folder / "requests" / name).open("ab", buffering=0)
+        self.answers = (job.ledger.folder / "answers" / name).open("ab", buffering=0)
+
+    def __enter__(self) -> Logs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._disk.submit(self._close).result()
+
+    def _close(self) -> None:
+        for file in (self.requests, self.answers):
+            os.fsync(file.fileno())
+            file.close()
+
+
+class _GroupCommit:
+    """Writes from many tasks in few transactions: what comes in while one is flushed goes into the next together."""
+
+    def __init__(self, ledger: Ledger, disk: ThreadPoolExecutor) -> None:
+        self._ledger = ledger
+        self._disk = disk
+        self._waiting: list[tuple[Callable[[], object], asyncio.Future[object]]] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def __call__(self, write: Callable[[], T]) -> T:
+        """Do one write; it is on the disk when this returns."""
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append((write, done))  # type: ignore[arg-type]
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush())
+        return await done
+
+    async def _flush(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            group, self._waiting = self._waiting, []
+            try:
+                results = await loop.run_in_executor(self._disk, self._ledger.together, [write for write, _ in group])
+            except Exception as error:
+                for _, done in group:
+                    if not done.done():
+                        done.set_exception(error)
+            else:
+                for (_, done), result in zip(group, results, strict=True):
+                    if not done.done():
+                        done.set_result(result)
+        self._flushing = None
+
+
+def _answer_line(request_key: str, delivery: Delivery) -> bytes:
+    made = {"custom_id": request_key, "response": {"status_code": 200, "body": orjson.Fragment(delivery.raw)}}
+    return orjson.dumps(made).replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
