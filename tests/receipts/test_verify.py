@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from tests.support.archive import Archive, run_info, storage_archive
 from verification_pipeline import tables
-from verification_pipeline.config import Settings
+from verification_pipeline.config import Policy, Settings
 from verification_pipeline.receipts import assemble, digest, verify_receipt
+from verification_pipeline.receipts.waivers import Waiver
 
 Receipt = dict[str, Any]
 
@@ -88,6 +90,21 @@ def _ok(receipt: Receipt) -> None:
     receipt["checks"][0]["ok"] = True
 
 
+def _lenient(receipt: Receipt) -> None:
+    for check in receipt["checks"]:
+        check.update(ok=True, outcome="passed" if check["outcome"] == "failed" else check["outcome"])
+    receipt.update(passed=True, state="passed")
+
+
+def _unchecked_gate(receipt: Receipt) -> None:
+    del receipt["checks"][0]
+
+
+def _stale_waiver(receipt: Receipt) -> None:
+    waiver = {"what": "cite-check-resolved", "by": "E", "until": "2026-03-03", "why": "known"}
+    receipt["checks"][0].update(ok=True, outcome="warning", waivers=[waiver])
+
+
 def _bare_pass(receipt: Receipt) -> None:
     row = receipt["cite_check"]["rows"][0]
     row.update({name: None for name in row if name.startswith("evidence")})
@@ -105,6 +122,9 @@ def _bare_pass(receipt: Receipt) -> None:
         (_dropped, "markers: 1 pairs are named by a marker or listed, but not both"),
         (_passed, "state: says passed, its checks give failed"),
         (_ok, "checks.cite-check-resolved: ok = True"),
+        (_lenient, "checks.cite-check-resolved: says passed, its rows give failed"),
+        (_unchecked_gate, "checks.cite-check-resolved: says None, its rows give failed"),
+        (_stale_waiver, "waiver of cite-check-resolved: had run out on 2026-03-03"),
         (_bare_pass, "pair 0: passed without a reader and without evidence"),
     ],
 )
@@ -143,3 +163,14 @@ def test_other_shapes_are_refused_by_field(change: Callable[[Receipt], Any], whe
     receipt = faulty(archive)
     change(receipt)
     assert verify_receipt(receipt, archive.texts.get)[0].startswith(where)
+
+
+def test_waived_and_lenient_receipts_are_good():
+    archive = storage_archive()
+    waiver = Waiver(what="cite-check-resolved", corpus="notes", by="E", until=dt.date(2026, 3, 4), why="known")
+    for run, settings in (
+        (run_info(waivers=(waiver,)), Settings()),
+        (run_info(stages=("reading",)), Settings(policy=Policy(allow_unsupported=True))),
+    ):
+        rows = assemble(archive.inputs(), run, settings, tables.empty("receipts"))
+        assert [verify_receipt(orjson.loads(text), archive.texts.get) for text in rows["receipt"]] == [[], [], []]

@@ -7,14 +7,14 @@ what a test says about a text is true of the text.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from verification_pipeline import keys
-from verification_pipeline.receipts.assembly import ReceiptInputs, RunInfo, input_tables
+from verification_pipeline.receipts import ReceiptInputs, RunInfo
 from verification_pipeline.tables import SPANS, TABLES
 
 NIGHT = dt.date(2026, 3, 4)
@@ -221,7 +221,7 @@ class Archive:
 
     def inputs(self) -> ReceiptInputs:
         """What receipts are made from."""
-        return ReceiptInputs(**{name: self.frame(name) for name in input_tables()})
+        return ReceiptInputs(**{name: self.frame(name) for name in (f.name for f in fields(ReceiptInputs))})
 
     def write(self, folder: Path, shards: int = 2) -> Path:
         """The tables as Parquet, as a store lays them out; empty tables have no file."""

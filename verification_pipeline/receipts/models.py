@@ -92,6 +92,12 @@ class Waived(Part):
     why: str
 
 
+class PolicyPart(Part):
+    """What the gate let through."""
+
+    allow_unsupported: bool
+
+
 class Check(Part):
     """A row of the ship-gate checklist. `ok` is false only for `failed`."""
 
@@ -354,6 +360,7 @@ class Receipt(Part):
     corpus: str
     document_id: str
     document: DocumentPart
+    policy: PolicyPart
     checks: list[Check]
     cite_check: CiteCheck
     quote_integrity: QuoteIntegrity
