@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date, datetime
 
 import polars as pl
@@ -10,20 +10,35 @@ import polars as pl
 from verification_pipeline.config import Registers
 from verification_pipeline.dois import sweep
 from verification_pipeline.dois.normalise import normalise_doi
+from verification_pipeline.errors import UsageError
 from verification_pipeline.night import Night
+from verification_pipeline.shards import Scope
 from verification_pipeline.store import Store
 
 TABLES = ("doi_lookups", "doi_notices", "doi_statuses")
 
 
-def sweep_works(night: Night) -> tuple[str, ...]:
+def sweep_works(night: Night) -> list[str]:
     """Bring lookups, notices and statuses up to date; returns the registers that were down, each with its reason."""
-    outages: list[str] = []
-    for registers, corpora in _by_registers(night):
-        works = cited_works(night.store, corpora)
-        outages += sweep_day(night.store, works, registers, night.day, night.started_at)
+    works = cited_works(night.store, sorted(night.scope.settings))
+    outages = sweep_day(night.store, works, registers_of(night.scope), night.day, night.started_at)
     night.progress("sweep", 1, 1)
-    return tuple(outages)
+    return outages
+
+
+def registers_of(scope: Scope) -> Registers:
+    """The registers of a night: those its corpora configure. UsageError when two corpora configure different ones.
+
+    Statuses belong to the archive, not to a corpus: one register cannot have two contents on one night.
+    """
+    named = {
+        corpus: settings.registers for corpus, settings in scope.settings.items() if settings.registers != Registers()
+    }
+    different = {registers.model_dump_json(): corpus for corpus, registers in sorted(named.items())}
+    if len(different) > 1:
+        corpora = " and ".join(sorted(different.values()))
+        raise UsageError(f"corpora {corpora} configure different registers: verify them apart, or set them in --config")
+    return next(iter(named.values()), Registers())
 
 
 def sweep_day(store: Store, works: pl.DataFrame, registers: Registers, day: date, clock: datetime) -> list[str]:
@@ -64,12 +79,3 @@ def cited_works(store: Store, corpora: list[str]) -> pl.DataFrame:
     mentions = store.read_all("doi_mentions", columns).join(documents, on="document_key", how="semi")
     told = [pl.col(name).drop_nulls().first() for name in columns[2:]]
     return mentions.sort("work_id", "document_key").group_by("work_id", maintain_order=True).agg(told)
-
-
-def _by_registers(night: Night) -> Iterator[tuple[Registers, list[str]]]:
-    """Corpora in groups of equal register settings; those that configure none first, so that an answer prevails."""
-    groups: dict[str, list[str]] = {}
-    for corpus, settings in sorted(night.scope.settings.items()):
-        groups.setdefault(settings.registers.model_dump_json(), []).append(corpus)
-    named = [(night.scope.settings[corpora[0]].registers, corpora) for corpora in groups.values()]
-    yield from sorted(named, key=lambda group: (group[0].retraction_watch is not None, group[1]))
