@@ -7,7 +7,7 @@ what a test says about a text is true of the text.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import polars as pl
 
 from verification_pipeline import keys
 from verification_pipeline.receipts import ReceiptInputs, RunInfo
+from verification_pipeline.receipts.inputs import input_tables
 from verification_pipeline.tables import SPANS, TABLES
 
 NIGHT = dt.date(2026, 3, 4)
@@ -221,7 +222,7 @@ class Archive:
 
     def inputs(self) -> ReceiptInputs:
         """What receipts are made from."""
-        return ReceiptInputs(**{name: self.frame(name) for name in (f.name for f in fields(ReceiptInputs))})
+        return ReceiptInputs(**{name: self.frame(name) for name in input_tables()})
 
     def write(self, folder: Path, shards: int = 2) -> Path:
         """The tables as Parquet, as a store lays them out; empty tables have no file."""

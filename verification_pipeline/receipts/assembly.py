@@ -16,11 +16,11 @@ from verification_pipeline.receipts import digest as digests
 from verification_pipeline.receipts.content import content_of
 from verification_pipeline.receipts.facts import facts_of
 from verification_pipeline.receipts.gate import judge
-from verification_pipeline.receipts.inputs import ReceiptInputs, RunInfo
+from verification_pipeline.receipts.inputs import ReceiptInputs, RunInfo, input_tables
 from verification_pipeline.receipts.rows import DocumentRows, Row, documents
 from verification_pipeline.tables import TABLES
 
-__all__ = ["ReceiptInputs", "RunInfo", "assemble", "merge"]
+__all__ = ["ReceiptInputs", "RunInfo", "assemble", "input_tables", "merge"]
 
 
 def assemble(frames: ReceiptInputs, run: RunInfo, settings: Settings, previous_receipts: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import polars as pl
 
@@ -55,3 +55,8 @@ class RunInfo:
     waivers: tuple[Waiver, ...] = ()
     price_cents: Mapping[str, float] = field(default_factory=dict)
     """document_key to what this run paid for it."""
+
+
+def input_tables() -> tuple[str, ...]:
+    """Names of the tables that receipts are made from."""
+    return tuple(one.name for one in fields(ReceiptInputs))
