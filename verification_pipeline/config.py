@@ -380,7 +380,7 @@ class Independence(Section):
     """When two sources are one voice."""
 
     shingle_words: int = Field(5, ge=2, description="Words of a shingle; an ideograph is a word.")
-    min_shingles: int = Field(12, ge=1, description="Texts with fewer distinct shingles of prose are never compared.")
+    min_shingles: int = Field(16, ge=1, description="Texts with fewer distinct shingles of prose are never compared.")
     body_share: float = Field(
         0.5, gt=0, le=1, description="Least share of the smaller text's shingles in the larger for one voice."
     )
@@ -417,13 +417,13 @@ class Independence(Section):
         "flowing in every day these data", "the wayback machine https", "internet archive discovers and captures",
         "view the web archive through", "then the internet archive hopes", "this is a collection of web page captures",
         "content crawled via the wayback", "liveweb proxy is a component", "the liveweb proxy captures",
-        "collects statistics on the visitor", "learn more about this provider", "view a pdf of the paper",
+        "collects statistics on the visitor", "learn more about this provider", "view a pdf of the paper", "bibliographic explorer toggle", "connected papers toggle",
         "arxivlabs is a framework", "both individuals and organizations that work",
         "have an idea for a project that will add", "checking your browser", "wir verwenden cookies", "diese website verwendet",
         "alle rechte vorbehalten", "abonnieren sie unseren", "nous utilisons des", "tous droits réservés",
         "politique de confidentialité", "utilizamos cookies para", "este sitio utiliza", "todos los derechos",
         "política de privacidad", "questo sito utilizza", "tutti i diritti", "este site utiliza",
-        "todos os direitos", "мы используем файлы", "все права защищены", "版权所有", "保留所有权利",
+        "todos os direitos", "мы используем файлы", "все права защищены", "版权所有", "保留所有权利", "违法和不良信息举报", "未经许可不得转载",
     )  # fmt: skip
     agencies: Mapping[str, tuple[str, ...]] = {
         "Reuters": ("Reuters", "REUTERS", "Thomson Reuters", "路透社", "路透", "ロイター", "Рейтер"),
@@ -445,7 +445,7 @@ class Independence(Section):
         "PTI": ("PTI", "Press Trust of India"),
         "ANI": ("ANI",),
         "PA": ("PA Media", "PA news agency", "Press Association"),
-        "Canadian Press": ("The Canadian Press", "Canadian Press", "CP"),
+        "Canadian Press": ("Canadian Press", "CP"),
         "AAP": ("AAP", "Australian Associated Press"),
         "UPI": ("UPI", "United Press International"),
         "Bloomberg": ("Bloomberg",),

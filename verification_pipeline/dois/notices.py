@@ -66,12 +66,13 @@ def merge_notices(
     seen: pl.DataFrame,
     register: str,
     snapshot_time: datetime,
-    answered: pl.Series | None = None,
+    answered: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """Stored notices brought up to date with what `register` shows at `snapshot_time` (`doi_notices`, both).
 
     A seen notice that is live in the store stays as it is; a new one opens; a live one that is not seen closes. Only
-    works in `answered` can lose a notice (None: the whole register was read). One that had closed and is back is a
+    stored
+    rows for which `answered` holds can close (None: the whole register was read). One that had closed and is back is a
     new row under a derived id, so the gap stays on record.
     """
     own = pl.col("register") == register
@@ -80,7 +81,7 @@ def merge_notices(
     seen = seen.with_columns(notice_id=pl.Series([_free(one, closed) for one in seen["notice_id"]], dtype=pl.String))
     gone = live & ~pl.col("notice_id").is_in(seen["notice_id"].implode())
     if answered is not None:
-        gone &= pl.col("work_id").is_in(answered.implode())
+        gone &= answered.fill_null(False)
     moment = pl.lit(snapshot_time).cast(tables.MOMENT)
     kept = stored.with_columns(observed_until=pl.when(gone).then(moment).otherwise("observed_until"))
     opened = seen.filter(~pl.col("notice_id").is_in(stored["notice_id"].implode())).with_columns(observed_at=moment)

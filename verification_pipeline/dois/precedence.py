@@ -42,7 +42,7 @@ CONCERN = "expression-of-concern"
 CORRECTED = "corrected"
 UNAVAILABLE = "unavailable"
 
-REVERSED = "reversed link: Retraction Watch holds it the other way round"
+REVERSED = "reversed link: the other record is the notice"
 """Reason of a Crossref entry that row 17 sets aside; the notice stays a row."""
 
 _KINDS = {
@@ -70,6 +70,7 @@ _KINDS = {
     "publishernote": "publisher_note",
     "correctedandrepublishedin": "correction",
     "isretracted": "flag",
+    "titleprefix": "title",
 }
 _RETRACTING = frozenset({"retraction", "partial", "removal", "withdrawal"})
 _NEWER = frozenset({"newer_version", "newer_edition", "publisher_note"})
@@ -132,6 +133,11 @@ def kind_of(nature: str) -> str:
     return _KINDS.get(re.sub(r"[^a-z]", "", nature.casefold()), "unknown")
 
 
+def is_notice_of(nature: str) -> bool:
+    """Whether a record that updates another one in this way is a notice about it (a new version is not)."""
+    return kind_of(nature) in _RETRACTING | {"concern", "correction", "reinstatement"}
+
+
 def reconciled(notices: Iterable[Notice]) -> list[Notice]:
     """One row a notice: where registers name the same notice, or date the same event, the stronger one is kept.
 
@@ -169,6 +175,7 @@ def decide(
     `is_notice`: the work is itself published as a notice; `sign`: its own title or comment says `retracted` or
     `withdrawn`.
     """
+    sign = sign or (RETRACTED if any(one.kind == "title" for one in notices) else None)
     reinstatements = [one for one in notices if one.kind == "reinstatement"]
     retracting = [one for one in notices if one.kind in _RETRACTING and not _superseded(one, notices, doi)]
     outdated = [one for one in notices if one.kind in _RETRACTING and _superseded(one, notices, doi)]

@@ -151,8 +151,9 @@ def _answers(asked: pl.DataFrame, lookups: pl.DataFrame, required: Sequence[str]
         "asked_at", maintain_order=True
     )
     failed = pl.col("outcome").str.starts_with("failed")
+    silent = pl.col("outcome").str.starts_with("unknown:")
     last = known.group_by("work_id", "register").agg(
-        answered=(~failed).any(),
+        answered=(~failed & ~silent).any(),
         failing=failed.last(),
         outcome=pl.col("outcome").last(),
         good=pl.col("outcome").filter(~failed).last(),
@@ -169,7 +170,7 @@ def _answers(asked: pl.DataFrame, lookups: pl.DataFrame, required: Sequence[str]
     answered = [pl.col(f"answered {name}").fill_null(False) for name in required]
     names = [pl.when(flag).then(pl.lit(name)) for name, flag in zip(required, answered, strict=True)]
     missing = [
-        pl.when(applies(name) & ~flag).then(
+        pl.when(applies(name) & ~flag & ~pl.col(f"outcome {name}").fill_null("").str.starts_with("unknown:")).then(
             pl.lit(f"{name} ") + pl.coalesce(pl.col(f"outcome {name}"), pl.lit("not asked"))
         )
         for name, flag in zip(required, answered, strict=True)
@@ -350,7 +351,9 @@ def _joined(works: pl.DataFrame, notices: pl.DataFrame, key: str) -> pl.DataFram
 def _published_as_notice(asked: pl.DataFrame, live: pl.DataFrame, settings: Registers) -> list[str]:
     """Works that another work's notice names as itself, or whose title is that of a notice (row 16)."""
     own = pl.col("work_id") == "doi:" + pl.col("notice_doi")
-    foreign = live.filter(~own.fill_null(False) & (pl.col("reason").fill_null("") != precedence.REVERSED))
+    speaks = pl.col("nature").map_elements(precedence.is_notice_of, return_dtype=pl.Boolean)
+    straight = pl.col("reason").fill_null("") != precedence.REVERSED
+    foreign = live.filter(~own.fill_null(False) & straight & speaks)
     by_doi = asked.filter(pl.col("asked_doi").is_in(foreign["notice_doi"].drop_nulls().implode()))
     unnamed = asked.filter(pl.col("asked_doi").is_null())
     by_pmid = unnamed.filter(pl.col("pmid").is_in(foreign["notice_pmid"].drop_nulls().implode()))

@@ -7,16 +7,25 @@ what an archive cites is in `mentions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from verification_pipeline import tables
 from verification_pipeline.config import Registers
-from verification_pipeline.dois import retraction_watch, statuses
-from verification_pipeline.dois.notices import Outage, merge_notices, vanished_share
+from verification_pipeline.dois import crossref, openalex, pubmed, retraction_watch, statuses
+from verification_pipeline.dois.normalise import base_doi
+from verification_pipeline.dois.notices import Outage, merge_notices, sealed, vanished_share
+from verification_pipeline.dois.online import Answers, Record, frame
+from verification_pipeline.dois.precedence import REVERSED, kind_of
+
+_FEW_NOTICES = 20
+"""Below so many stored notices, some that vanish say nothing about the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +65,14 @@ def run(
     `as_of` is a day or the first and last of a range; `known_at` (usually `clock`) is the moment whose knowledge
     counts. Works that are not swept keep what is stored of them.
     """
-    asked = statuses.identified(works)
     lookups, notices = stored.lookups, stored.notices
     outages: list[Outage] = []
-    if settings.retraction_watch is not None:
-        found = _retraction_watch(asked, notices, settings, clock)
-        if isinstance(found, Outage):
-            outages.append(found)
-            rows = _questions(asked, found.register, None, clock, pl.lit(f"failed:{found.reason}"))
-        else:
-            seen, snapshot = found
-            notices = merge_notices(notices, seen, retraction_watch.REGISTER, clock)
-            hit = pl.col("work_id").is_in(statuses.concerned(asked, seen, settings).implode())
-            outcome = pl.when(hit).then(pl.lit("found")).otherwise(pl.lit("clean"))
-            rows = _questions(asked, retraction_watch.REGISTER, snapshot, clock, outcome)
-        lookups = _with_new(lookups, rows)
+    for reply in _replies(statuses.identified(works), stored, settings, clock):
+        lookups = _with_new(lookups, reply.questions)
+        if reply.seen is not None:
+            notices = merge_notices(notices, reply.seen, reply.register, clock, reply.answered)
+        if reply.outage is not None:
+            outages.append(reply.outage)
     days = statuses.as_range(as_of)
     fresh = statuses.derive(works, notices, lookups, settings, registers_asked(settings), days, known_at)
     last_sweep = stored.lookups["asked_at"].max()
@@ -80,26 +82,141 @@ def run(
 
 
 def registers_asked(settings: Registers) -> Sequence[str]:
-    """The registers configured: `ok` needs an answer from each of them."""
-    return [retraction_watch.REGISTER] if settings.retraction_watch is not None else []
+    """The registers configured: `ok` needs an answer from each of them that can be asked about the work."""
+    configured = {
+        retraction_watch.REGISTER: settings.retraction_watch is not None,
+        crossref.REGISTER: settings.crossref,
+        pubmed.REGISTER: settings.pubmed,
+        openalex.REGISTER: settings.openalex,
+    }
+    return [name for name, on in configured.items() if on]
 
 
-def _retraction_watch(
-    asked: pl.DataFrame, stored: pl.DataFrame, settings: Registers, clock: datetime
-) -> tuple[pl.DataFrame, str] | Outage:
-    assert settings.retraction_watch is not None
-    snapshot = retraction_watch.read(settings.retraction_watch, settings, clock)
-    if isinstance(snapshot, Outage):
-        return snapshot
-    own = stored.filter(pl.col("register") == retraction_watch.REGISTER)
-    known = own.filter(pl.col("work_id").str.starts_with("doi:"))["work_id"].str.strip_prefix("doi:")
-    dois = pl.concat([statuses.spellings(asked), known]).unique()
-    pmids = pl.concat([asked["pmid"], own["pmid"]]).drop_nulls().unique()
-    seen = snapshot.notices(dois, pmids)
-    lost = vanished_share(stored, seen, retraction_watch.REGISTER)
-    if lost > settings.max_vanished_share and own.height >= 20:
-        return Outage(retraction_watch.REGISTER, f"half a file: {lost:.0%} of the notices known are gone from it")
-    return seen, snapshot.snapshot
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What one register gave: a question a work, the notices seen (None: no answer), and what could have closed.
+
+    `answered` holds for the stored notices that the register would have shown again (None: all of its own).
+    """
+
+    register: str
+    questions: pl.DataFrame
+    seen: pl.DataFrame | None = None
+    answered: pl.Expr | None = None
+    outage: Outage | None = None
+
+
+def _replies(asked: pl.DataFrame, stored: Stored, settings: Registers, clock: datetime) -> Iterator[_Reply]:
+    if settings.retraction_watch is not None:
+        yield _from_file(asked, stored.notices, settings.retraction_watch, settings, clock)
+    if settings.crossref:
+        yield _online(crossref.REGISTER, crossref.ask, "asked_doi", asked, stored, settings, clock)
+    if settings.openalex:
+        flagged = _online(openalex.REGISTER, openalex.ask, "asked_doi", asked, stored, settings, clock)
+        yield flagged
+        asked = _with_pmids(asked, flagged.seen)
+    if settings.pubmed:
+        yield _online(pubmed.REGISTER, pubmed.ask, "pmid", asked, stored, settings, clock)
+
+
+def _from_file(asked: pl.DataFrame, stored: pl.DataFrame, path: Path, settings: Registers, clock: datetime) -> _Reply:
+    register = retraction_watch.REGISTER
+    snapshot = retraction_watch.read(path, settings, clock)
+    if not isinstance(snapshot, Outage):
+        own = stored.filter(pl.col("register") == register)
+        known = own.filter(pl.col("work_id").str.starts_with("doi:"))["work_id"].str.strip_prefix("doi:")
+        dois = pl.concat([statuses.spellings(asked), known]).unique()
+        pmids = pl.concat([asked["pmid"], own["pmid"]]).drop_nulls().unique()
+        seen = snapshot.notices(dois, pmids)
+        lost = vanished_share(stored, seen, register)
+        if lost <= settings.max_vanished_share or own.height < _FEW_NOTICES:
+            hit = pl.col("work_id").is_in(statuses.concerned(asked, seen, settings).implode())
+            outcome = pl.when(hit).then(pl.lit("found")).otherwise(pl.lit("clean"))
+            return _Reply(register, _questions(asked, register, snapshot.snapshot, clock, outcome), seen)
+        snapshot = Outage(register, f"half a file: {lost:.0%} of the notices known are gone from it")
+    failed = _questions(asked, register, None, clock, pl.lit(f"failed:{snapshot.reason}"))
+    return _Reply(register, failed, outage=snapshot)
+
+
+def _online(
+    register: str,
+    ask: Callable[[Sequence[str], Registers], Coroutine[Any, Any, Answers]],
+    column: str,
+    asked: pl.DataFrame,
+    stored: Stored,
+    settings: Registers,
+    clock: datetime,
+) -> _Reply:
+    """Ask an online register about the works that have `column` and no answer of tonight yet."""
+    due = _due(asked.filter(pl.col(column).is_not_null()), register, stored.lookups, settings, clock)
+    named = {key: base_doi(key) for key in due[column].unique().sort()}
+    canaries = settings.canaries if column == "asked_doi" and due.height else ()
+    keys = sorted({*named, *filter(None, named.values()), *canaries})
+    answers = asyncio.run(ask(keys, settings)) if keys else Answers()
+    retracted = {record["doi"] for record in answers.records if _retracts(record)}
+    lost = [doi for doi in canaries if doi not in retracted and not answers.outcomes[doi].startswith("failed:")]
+    if lost:
+        answers.records = []
+        answers.fail(keys, f"canary not retracted: {', '.join(lost)}")
+    outcomes = {key: _outcome(key, base, answers) for key, base in named.items()}
+    outcome = pl.col(column).replace_strict(list(outcomes), list(outcomes.values()), return_dtype=pl.String)
+    if column == "pmid":
+        elsewhere = (outcome == "unknown") & pl.col("asked_doi").is_not_null()
+        outcome = pl.when(elsewhere).then(pl.lit("unknown:not indexed")).otherwise(outcome)
+    questions = due.select(
+        "work_id",
+        register=pl.lit(register),
+        snapshot=pl.lit(None, dtype=pl.String),
+        asked_at=pl.lit(clock).cast(tables.MOMENT),
+        outcome=outcome,
+    )
+    heard = [key for key in keys if not answers.outcomes[key].startswith("failed:")]
+    failed = answers.failed()
+    outage = Outage(register, _summary(failed, len(keys))) if failed else None
+    return _Reply(register, questions, sealed(frame(answers.records), register), _shown_by(column, heard), outage)
+
+
+def _due(
+    asked: pl.DataFrame, register: str, lookups: pl.DataFrame, settings: Registers, clock: datetime
+) -> pl.DataFrame:
+    since = pl.lit(clock - timedelta(hours=settings.fresh_hours)).cast(tables.MOMENT)
+    answered = lookups.filter(
+        (pl.col("register") == register) & (pl.col("asked_at") > since) & ~pl.col("outcome").str.starts_with("failed")
+    )
+    return asked.join(answered, on="work_id", how="anti")
+
+
+def _outcome(key: str, base: str | None, answers: Answers) -> str:
+    """The outcome of a work; a preprint's version stands for its base where only that is registered (rule 7)."""
+    own = answers.outcomes[key]
+    return answers.outcomes[base] if base is not None and own.startswith(("unknown", "clean")) else own
+
+
+def _retracts(record: Record) -> bool:
+    return kind_of(str(record["nature"])) in ("retraction", "flag") and record.get("reason") != REVERSED
+
+
+def _shown_by(column: str, heard: list[str]) -> pl.Expr:
+    """Stored notices about, or published as, one of the works that a register answered for."""
+    if column == "pmid":
+        return pl.col("pmid").is_in(heard) | pl.col("notice_pmid").is_in(heard)
+    return pl.col("work_id").is_in([f"doi:{key}" for key in heard]) | pl.col("notice_doi").is_in(heard)
+
+
+def _summary(failed: dict[str, int], asked: int) -> str:
+    reasons = ", ".join(
+        f"{reason} ({count})" for reason, count in sorted(failed.items(), key=lambda one: (-one[1], one))
+    )
+    return f"{sum(failed.values())} of {asked} questions failed: {reasons}"
+
+
+def _with_pmids(asked: pl.DataFrame, flagged: pl.DataFrame | None) -> pl.DataFrame:
+    """Works that OpenAlex flags, with its PubMed id for them: PubMed can then confirm the flag (row 18)."""
+    if flagged is None:
+        return asked
+    ids = flagged.select(asked_doi=pl.col("work_id").str.strip_prefix("doi:"), flagged_pmid="pmid").unique("asked_doi")
+    joined = asked.join(ids, on="asked_doi", how="left", maintain_order="left")
+    return joined.with_columns(pmid=pl.coalesce("pmid", "flagged_pmid")).drop("flagged_pmid")
 
 
 def _questions(
