@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.registry import check_spec, results, spec
 from verification_pipeline.night import Night
-from verification_pipeline.receipts.assembly import input_tables
+from verification_pipeline.receipts.inputs import input_tables
 from verification_pipeline.stages.assembling import assemble_receipts
 from verification_pipeline.stages.closing import close
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -8,6 +10,7 @@ import pytest
 
 from verification_pipeline import tables
 from verification_pipeline.config import Settings
+from verification_pipeline.errors import WorkerLost
 from verification_pipeline.shards import Scope, Work, Workers, engine, read_fingerprints, run_stage, workers
 from verification_pipeline.store import Store
 
@@ -134,3 +137,12 @@ def test_frames_of_a_stage_are_checked(store):
 
     with pytest.raises(pl.exceptions.PolarsError):
         run(store, Wrong())
+
+
+def die(_job):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_is_one_clear_error():
+    with workers(2) as pool, pytest.raises(WorkerLost, match="run again"):
+        list(pool.map(die, [1, 2]))

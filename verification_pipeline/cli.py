@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from verification_pipeline import __version__
-from verification_pipeline.errors import PipelineError, StoreBusy, UsageError
+from verification_pipeline.errors import PipelineError, StoreBusy, UsageError, WorkerLost
 
 if TYPE_CHECKING:
     from datetime import date
@@ -50,7 +50,7 @@ def main() -> None:
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
     try:
         app()
-    except StoreBusy as error:
+    except (StoreBusy, WorkerLost) as error:
         _fail(error, 3)
     except PipelineError as error:
         _fail(error, 2)

@@ -5,6 +5,7 @@ PipelineError            anything below; the command prints its message as one l
 ├── StoreError           a store that cannot be read or does not match  (exit status 2)
 │   └── ContractError    a table that breaks its registered schema or a sum that must hold
 ├── StoreBusy            another run holds the store                    (exit status 3)
+├── WorkerLost           a worker process was killed                    (exit status 3)
 └── CheckerError         a checker that cannot work at all (no key, no server)
 """
 
@@ -27,6 +28,10 @@ class ContractError(StoreError):
 
 class StoreBusy(PipelineError):
     """Another run holds the store's lock."""
+
+
+class WorkerLost(PipelineError):
+    """A worker process was killed while it worked; the run can be continued."""
 
 
 class CheckerError(PipelineError):

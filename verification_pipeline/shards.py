@@ -11,6 +11,7 @@ import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +21,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from verification_pipeline.config import Settings
+from verification_pipeline.errors import WorkerLost
 from verification_pipeline.keys import hash_of
 from verification_pipeline.store import Store
 from verification_pipeline.tables import TABLES
@@ -97,8 +99,20 @@ class Workers:
         self._pool = pool
 
     def map(self, function: Callable[..., Any], *jobs: Collection[Any]) -> Iterator[Any]:
-        """Call a module-level function with each job, in worker processes when there are any."""
-        return self._pool.map(function, *jobs) if self._pool else map(function, *jobs)
+        """Call a module-level function with each job, in worker processes when there are any.
+
+        WorkerLost when a worker was killed; what it was writing is not in the store.
+        """
+        if self._pool is None:
+            yield from map(function, *jobs)
+            return
+        try:
+            yield from self._pool.map(function, *jobs)
+        except BrokenProcessPool as error:
+            raise WorkerLost(
+                "a worker process was killed, most likely for want of memory; the store is sound: "
+                "run again, with fewer --workers if it happens again"
+            ) from error
 
 
 @contextmanager
