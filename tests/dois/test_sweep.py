@@ -236,6 +236,21 @@ def test_a_backfill_leaves_later_days_and_other_works_as_they_were(tmp_path: Pat
     assert filled.statuses.filter(pl.col("doi") != PAPER).equals(first.statuses.filter(pl.col("doi") != PAPER))
 
 
+def test_a_backfill_with_past_knowledge_never_disturbs_tonight(tmp_path: Path) -> None:
+    path, works = write(tmp_path, {}), register.works(PAPER)
+    first = swept(works, path)
+    settings, clock = Registers(retraction_watch=path), NIGHT + timedelta(days=9)
+    day, before_we_knew = date(2026, 1, 15), NIGHT - timedelta(days=1)
+    filled = run(works, kept(first), settings, day, before_we_knew, clock).statuses
+    assert filled.select("status", "valid_from", "valid_to").rows() == [
+        ("retracted", date(2026, 1, 10), day),
+        ("unavailable", day, date(2026, 1, 16)),
+        ("retracted", date(2026, 1, 16), None),
+    ]
+    same = run(works, kept(first), settings, day, clock, clock).statuses
+    assert same.equals(first.statuses)
+
+
 def test_what_we_knew_is_not_what_was_true(tmp_path: Path) -> None:
     works = register.works(PAPER)
     first = swept(works, write(tmp_path, {"OriginalPaperDOI": "10.5555/else"}))

@@ -86,29 +86,26 @@ def derive(
     return pl.concat([_quiet_periods(quiet, as_of[0]), periods]).sort(tables.sort_keys("doi_statuses"))
 
 
-def extended(
-    previous: pl.DataFrame, fresh: pl.DataFrame, as_of: tuple[date, date], swept_until: date | None
-) -> pl.DataFrame:
+def extended(previous: pl.DataFrame, fresh: pl.DataFrame, as_of: tuple[date, date], today: date) -> pl.DataFrame:
     """Stored periods with the days `as_of` replaced by `fresh`; adjacent periods that say the same become one.
 
-    `swept_until` is the day of the last sweep before this one: an open period speaks of no later day. So a nightly
-    sweep replaces it from tonight on, and a back-fill of older days leaves the days after them as they were.
+    Days that reach `today` last until another sweep says otherwise. A back-fill of older days says nothing of the
+    days after them: it ends where they end, and what was stored of later days stays.
     """
     first, after = as_of[0], as_of[1] + timedelta(days=1)
     swept = pl.col("work_id").is_in(fresh["work_id"].unique().implode())
     before = previous.filter(swept & (pl.col("valid_from") < first)).with_columns(
         valid_to=pl.min_horizontal(pl.col("valid_to"), pl.lit(first))
     )
-    reaches = pl.col("valid_to") > after
-    if swept_until is not None and swept_until >= after:
-        reaches |= pl.col("valid_to").is_null()
-    later = previous.filter(swept & (reaches.fill_null(False) | (pl.col("valid_from") >= after))).with_columns(
-        valid_from=pl.max_horizontal(pl.col("valid_from"), pl.lit(after))
-    )
-    goes_on = pl.col("valid_to").is_null() & pl.col("work_id").is_in(later["work_id"].implode())
-    bounded = fresh.with_columns(valid_to=pl.when(goes_on).then(pl.lit(after)).otherwise("valid_to"))
-    joined = _coalesced(pl.concat([before, bounded, later]))
-    return pl.concat([previous.filter(~swept), joined]).sort(tables.sort_keys("doi_statuses"))
+    parts = [before, fresh]
+    if as_of[1] < today:
+        lasting = pl.col("valid_to").is_null() | (pl.col("valid_to") > after)
+        later = previous.filter(swept & lasting).with_columns(
+            valid_from=pl.max_horizontal(pl.col("valid_from"), pl.lit(after))
+        )
+        parts = [before, fresh.with_columns(pl.col("valid_to").fill_null(after)), later]
+    kept = previous.filter(~swept)
+    return pl.concat([kept, _coalesced(pl.concat(parts))]).sort(tables.sort_keys("doi_statuses"))
 
 
 def identified(works: pl.DataFrame) -> pl.DataFrame:

@@ -62,8 +62,9 @@ def run(
 ) -> SweepResult:
     """Sweep `works` (work_id, doi, pmid, title, comment; one row a work) at the moment `clock`.
 
-    `as_of` is a day or the first and last of a range; `known_at` (usually `clock`) is the moment whose knowledge
-    counts. Works that are not swept keep what is stored of them.
+    `as_of` is a day or the first and last of a range; days that reach the clock's last until the next sweep.
+    `known_at` (usually `clock`) is the moment whose knowledge counts. Works that are not swept keep what is stored of
+    them.
     """
     lookups, notices = stored.lookups, stored.notices
     outages: list[Outage] = []
@@ -75,9 +76,7 @@ def run(
             outages.append(reply.outage)
     days = statuses.as_range(as_of)
     fresh = statuses.derive(works, notices, lookups, settings, registers_asked(settings), days, known_at)
-    last_sweep = stored.lookups["asked_at"].max()
-    swept_until = last_sweep.date() if isinstance(last_sweep, datetime) else None
-    merged = statuses.extended(stored.statuses, fresh, days, swept_until)
+    merged = statuses.extended(stored.statuses, fresh, days, clock.date())
     return SweepResult(lookups, notices, merged, tuple(outages))
 
 
