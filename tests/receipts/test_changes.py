@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
 import polars as pl
 import pytest
 
@@ -122,8 +123,9 @@ def test_documents_that_come_and_go_have_one_row_each():
     added = changes.compare(gone, both, {}, run_id="r")
     key = both["document_key"][2]
     state = both["state"][2]
+    name = orjson.loads(both["receipt"][2])["document_id"]
     assert removed.select("document_key", "what", "before", "after", "cause").rows() == [
-        (key, "document", state, "removed", "document")
+        (key, "document", f"{state}: notes/{name}", "removed", "document")
     ]
     assert added.select("document_key", "what", "before", "after", "cause").rows() == [
         (key, "document", None, f"added: {state}", "document")

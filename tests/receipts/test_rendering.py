@@ -4,7 +4,7 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
@@ -58,11 +58,13 @@ FRAGMENTS = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(FRAGMENTS, max_size=30).map("".join))
 def test_no_document_makes_any_other_element_or_address(text: str):
     Checked(str(document_html(text, [])))
 
 
+@settings(deadline=None)
 @given(st.lists(FRAGMENTS, max_size=20).map("".join), st.data())
 def test_pieces_appear_once_each_or_not_at_all(text: str, data: st.DataObject):
     start = data.draw(st.integers(0, len(text)))

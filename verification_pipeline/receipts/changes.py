@@ -84,7 +84,9 @@ def _document(run_id: str, key: str, row: Mapping[str, Any], moved: list[str]) -
         yield Change(run_id, key, "document", None, f"added: {row['state_now']}", "document")
         return
     if row["digest_now"] is None:
-        yield Change(run_id, key, "document", row["state"], "removed", "document")
+        gone = orjson.loads(row["receipt"])
+        named = f"{row['state']}: {gone['corpus']}/{gone['document_id']}"  # no other table knows its name any more
+        yield Change(run_id, key, "document", named, "removed", "document")
         return
     overall = moved[0] if moved else UNEXPLAINED
     yield Change(run_id, key, "document", row["digest"], row["digest_now"], overall)
