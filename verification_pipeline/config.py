@@ -267,6 +267,33 @@ class Price(Section):
     batch_share: float = Field(0.5, ge=0, le=1, description="What a batch costs, as a share of the price online.")
 
 
+class Embedded(Section):
+    """The embedded checker: what a probability must be, and what it may be asked."""
+
+    languages: tuple[str, ...] = Field(
+        ("en",), description="Languages of documents it was measured on; pairs of others are not checked."
+    )
+    min_confidence: float = Field(
+        0.7, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
+    )
+    guards: bool = Field(True, description="Whether figures, names, negations and opposites may forbid `supported`.")
+    gainsaying_share: float = Field(
+        0.5, ge=0, le=1, description="Weighted share of the claim that a sentence holds before it can contradict it."
+    )
+    elsewhere_below: float = Field(
+        0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
+    )
+    elsewhere_supported: float = Field(0.8, ge=0, le=1, description="Probability that makes another source the right one.")
+    elsewhere_share: float = Field(
+        0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."
+    )
+    elsewhere_sources: int = Field(2, ge=0, description="Other sources that are read, best passages first.")
+    negations: tuple[str, ...] = (
+        "not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "hardly", "barely", "unable", "fail",
+        "fails", "failed", "lack", "lacks", "lacking", "nobody", "nothing",
+    )  # fmt: skip
+
+
 class OpenAI(Section):
     """A model behind a server that speaks the OpenAI chat API."""
 
@@ -333,6 +360,7 @@ class Checker(Section):
     kind: Literal["none", "replay", "embedded", "openai", "embedded+openai"] = "embedded"
     replay_path: Path | None = Field(None, description="Recorded answers, JSONL; None: the corpus's answers.jsonl.")
     lexical: Lexical = Lexical()
+    embedded: Embedded = Embedded()
     openai: OpenAI = OpenAI()
 
 

@@ -467,7 +467,7 @@ _ALL = (
             _c("source_key", TEXT, "Source whose text was sketched."),
             _n("document_key", TEXT, "Document that owns the source; null when shared by the corpus."),
             _c("text_sha256", TEXT, "Stored text the sketch was made of."),
-            _c("n_shingles", INTEGER, "Distinct shingles of prose in that text."),
+            _c("n_shingles", INTEGER, "Shingles of prose in that text, repetitions included."),
             _c("limit", INTEGER, "The sampled hashes are complete below this."),
             _c("hashes", INTEGERS, "Sampled shingle hashes, ascending."),
             _n("agency", TEXT, "Wire agency that the text's dateline or credit names."),

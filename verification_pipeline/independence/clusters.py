@@ -186,7 +186,8 @@ def _compared(
         a, b = places[candidate.first], places[candidate.second]
         if a < 0 or b < 0 or forest.root(a) == forest.root(b):
             continue
-        share = overlap(counted(members[a].key), counted(members[b].key))
+        left, right = counted(members[a].key), counted(members[b].key)
+        share = overlap(left, right) if min(len(left), len(right)) >= settings.min_shingles else 0.0
         agencies = {members[a].agency, members[b].agency}
         same_agency = len(agencies) == 1 and None not in agencies
         if share >= (settings.wire_share if same_agency else settings.body_share):

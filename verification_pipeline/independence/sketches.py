@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from verification_pipeline.config import Independence
-from verification_pipeline.independence.shingles import shingles
+from verification_pipeline.independence.shingles import all_shingles, distinct
 from verification_pipeline.independence.wire import agency_in_text
 from verification_pipeline.records import Evidence
 
@@ -33,8 +33,8 @@ _PART = 1 << 22  # hashes joined at a time, about, to bound memory
 class Sketch:
     """What an archive remembers of a source's text for clustering: a row of `sketches`.
 
-    `hashes` are sampled shingle hashes, ascending and complete below `limit`; `n_shingles` counts the distinct shingles
-    of the whole text; `agency` is the wire agency that its dateline or credit names.
+    `hashes` are sampled shingle hashes, ascending and complete below `limit`; `n_shingles` counts the shingles of the
+    whole text; `agency` is the wire agency that its dateline or credit names.
     """
 
     source_key: str
@@ -47,16 +47,19 @@ class Sketch:
 
 def sketch(evidence: Evidence, settings: Independence) -> Sketch:
     """The sketch of a source's text: about 100 hashes for 1,500 words, never more than `settings.sketch_most`."""
-    found = (shingles(evidence.body, settings) >> np.uint64(1)).astype(np.int64)
+    found = all_shingles(evidence.body, settings) >> np.uint64(1)
     limit = _RANGE // settings.sketch_rate
-    below = int(np.searchsorted(found, limit))
-    kept = min(len(found), max(settings.sketch_least, min(below, settings.sketch_most)))
-    if kept == len(found):
-        limit = _RANGE - 1
-    elif kept != below:
-        limit = int(found[kept])
-    agency = agency_in_text(evidence.body.text, settings)
-    return Sketch(evidence.source.source_key, evidence.body.sha256, len(found), limit, found[:kept], agency)
+    kept = distinct(found[found < limit])
+    if len(kept) > settings.sketch_most:
+        limit = int(kept[settings.sketch_most])
+        kept = kept[: settings.sketch_most]
+    elif len(kept) < settings.sketch_least:
+        every = distinct(found)
+        kept = every[: settings.sketch_least]
+        limit = int(every[len(kept)]) if len(kept) < len(every) else _RANGE - 1
+    agency = agency_in_text(evidence.body, settings)
+    key, sha256 = evidence.source.source_key, evidence.body.sha256
+    return Sketch(key, sha256, len(found), limit, kept.astype(np.int64), agency)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

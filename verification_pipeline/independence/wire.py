@@ -7,22 +7,26 @@ copy (`clusters`): a credit alone joins nothing.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from verification_pipeline.config import Independence
 from verification_pipeline.records import Source
+from verification_pipeline.text.index import IndexedText, WordIndex
 
-_HEAD, _TAIL = 700, 900  # code points of a text in which datelines and credits stand
+_HEAD, _TAIL = 600, 800  # code points of a text in which datelines and credits stand
+_WORDS = 200  # words at least as far
 _DASH = r"(?:--|[-–—―])"
 
 
-def agency_in_text(text: str, settings: Independence) -> str | None:
+def agency_in_text(body: IndexedText, settings: Independence) -> str | None:
     """The agency that the text's dateline, byline or closing credit names; None for a mere mention."""
-    patterns = _patterns(tuple(sorted((name, tuple(forms)) for name, forms in settings.agencies.items())))
-    for pattern, part in ((patterns.head, text[:_HEAD]), (patterns.tail, text[-_TAIL:])):
-        match = pattern.search(part)
-        if match is not None:
+    patterns = _patterns(settings)
+    text, words = body.text, body.index.words
+    parts = ((patterns.head, words[:_WORDS], text[:_HEAD]), (patterns.tail, words[-_WORDS:], text[-_TAIL:]))
+    for pattern, near, part in parts:
+        named = not patterns.first_words.isdisjoint(near.tolist())
+        if named and (match := pattern.search(part)):
             return patterns.agency_of(match)
     return None
 
@@ -33,20 +37,21 @@ def agency_of_source(source: Source, settings: Independence) -> str | None:
     for name, hosts in settings.agency_hosts.items():
         if any(host == known or host.endswith(f".{known}") for known in hosts):
             return name
-    publisher = source.publisher or ""
-    for name, forms in sorted(settings.agencies.items()):
-        if any(re.match(rf"{re.escape(form)}\b", publisher) for form in forms):
-            return name
-    return None
+    match = _patterns(settings).publisher.match(source.publisher) if source.publisher else None
+    return _patterns(settings).agency_of(match) if match else None
 
 
 class _Patterns:
-    """Head and tail patterns over all names of all agencies."""
+    """Head and tail patterns over all names of all agencies, and the hashes of the names' first words."""
 
-    def __init__(self, agencies: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
-        self._canonical = {form: name for name, forms in agencies for form in forms}
+    def __init__(self, canonical: Mapping[str, str]) -> None:
+        self._canonical = canonical
+        self.first_words = frozenset(
+            word for form in (*canonical, "reporting") for word in WordIndex.build(form).words[:1].tolist()
+        )
         longest_first = sorted(self._canonical, key=lambda form: (-len(form), form))
         name = "(?:" + "|".join(re.escape(form) for form in longest_first) + ")"
+        self.publisher = re.compile(rf"(?P<publisher>{name})(?!\w)")
         self.head = re.compile(
             rf"[(\[（【/]\s?(?P<bracketed>{name})(?:\s?/\s?\w{{2,12}})?\s?[)\]）】/]"
             rf"(?=\s{{0,2}}(?:{_DASH}|[:.：。]|$)|\s?\n|\s+[A-ZÀ-Þ]|[\u3040-\u9fff])"
@@ -73,6 +78,12 @@ class _Patterns:
         return self._canonical.get(match[group], group)
 
 
-@lru_cache(maxsize=8)
-def _patterns(agencies: tuple[tuple[str, tuple[str, ...]], ...]) -> _Patterns:
-    return _Patterns(agencies)
+_made: tuple[Independence, _Patterns] | None = None
+
+
+def _patterns(settings: Independence) -> _Patterns:
+    """The patterns of these settings; those of the last settings are kept (a mapping cannot be a cache key)."""
+    global _made
+    if _made is None or _made[0] is not settings:
+        _made = (settings, _Patterns({form: name for name, forms in settings.agencies.items() for form in forms}))
+    return _made[1]

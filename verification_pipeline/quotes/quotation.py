@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 from verification_pipeline.text.index import U64, WordIndex
@@ -68,20 +69,20 @@ class Quotation:
         return self.readings[-1]
 
     @cached_property
+    def _indexes(self) -> list[WordIndex]:
+        return [WordIndex.build(piece.text) for piece in self.loosest]
+
+    @cached_property
     def grams(self) -> list[tuple[int, U64]]:
         """Word 3-grams of the pieces that have any, each with the piece's first word counted from the quote's."""
-        found, words = [], 0
-        for piece in self.loosest:
-            index = WordIndex.build(piece.text)
-            if len(grams := index.grams(GRAM)):
-                found.append((words, grams))
-            words += len(index)
-        return found
+        firsts = accumulate((len(index) for index in self._indexes), initial=0)
+        grams = (index.grams(GRAM) for index in self._indexes)
+        return [(first, hashes) for first, hashes in zip(firsts, grams, strict=False) if len(hashes)]
 
     @cached_property
     def words(self) -> int:
         """Words of all pieces."""
-        return sum(len(WordIndex.build(piece.text)) for piece in self.loosest)
+        return sum(map(len, self._indexes))
 
     @property
     def omissions(self) -> int:
