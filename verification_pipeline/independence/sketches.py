@@ -158,13 +158,14 @@ class _Join:
 
     def measure(self) -> None:
         """Fill the figures, in two passes over the hashes: first how common they are, then who shares them."""
+        whole = [next(self._groups())] if not len(self._bounds) else []  # one range: sorted once
         common = np.zeros(len(self._columns), np.int64)
-        for _, owners, sizes in self._groups():
+        for _, owners, sizes in whole or self._groups():
             common += np.bincount(owners[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=len(common))
         share = common / np.maximum(1, np.diff(self._columns.offsets))
         every: list[I64] = [self.pairs]
         sited: list[I64] = [self.pairs]
-        for hashes, owners, sizes in self._groups():
+        for hashes, owners, sizes in whole or self._groups():
             for found, into in zip(self._codes(hashes, owners, sizes, share), (every, sited), strict=True):
                 into.append(found)
         self.pairs, self.shared = np.unique(np.concatenate(every), return_counts=True)

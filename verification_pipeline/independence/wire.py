@@ -7,7 +7,6 @@ copy (`clusters`): a credit alone joins nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from verification_pipeline.config import Independence
@@ -33,19 +32,23 @@ def agency_in_text(body: IndexedText, settings: Independence) -> str | None:
 
 def agency_of_source(source: Source, settings: Independence) -> str | None:
     """The agency whose own site or feed the source is: by host of its address, else by publisher."""
+    patterns = _patterns(settings)
     host = (urlsplit(source.canonical_url).hostname or "") if source.canonical_url else ""
-    for name, hosts in settings.agency_hosts.items():
-        if any(host == known or host.endswith(f".{known}") for known in hosts):
-            return name
-    match = _patterns(settings).publisher.match(source.publisher) if source.publisher else None
-    return _patterns(settings).agency_of(match) if match else None
+    while host:
+        if host in patterns.hosts:
+            return patterns.hosts[host]
+        host = host.partition(".")[2]
+    match = patterns.publisher.match(source.publisher) if source.publisher else None
+    return patterns.agency_of(match) if match else None
 
 
 class _Patterns:
     """Head and tail patterns over all names of all agencies, and the hashes of the names' first words."""
 
-    def __init__(self, canonical: Mapping[str, str]) -> None:
+    def __init__(self, settings: Independence) -> None:
+        canonical = {form: name for name, forms in settings.agencies.items() for form in forms}
         self._canonical = canonical
+        self.hosts = {host: name for name, hosts in settings.agency_hosts.items() for host in hosts}
         self.first_words = frozenset(
             word for form in (*canonical, "reporting") for word in WordIndex.build(form).words[:1].tolist()
         )
@@ -85,5 +88,5 @@ def _patterns(settings: Independence) -> _Patterns:
     """The patterns of these settings; those of the last settings are kept (a mapping cannot be a cache key)."""
     global _made
     if _made is None or _made[0] is not settings:
-        _made = (settings, _Patterns({form: name for name, forms in settings.agencies.items() for form in forms}))
+        _made = (settings, _Patterns(settings))
     return _made[1]
