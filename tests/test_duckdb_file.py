@@ -183,3 +183,9 @@ def test_a_file_of_another_shape_or_none_of_ours_is_made_anew(tmp_path: Path, mo
     monkeypatch.undo()
     assert len(made_anew(tmp_path, monkeypatch)) == len(TABLES) - 1
     assert made_anew(tmp_path, monkeypatch) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"v\.duckdb cannot be built"):
+        duckdb_file.build(tmp_path / "tables", tmp_path / "file" / "v.duckdb")

@@ -54,26 +54,33 @@ Connection = duckdb.DuckDBPyConnection
 def build(store_tables: Path, target: Path, settings: DuckDBFile | None = None) -> dict[str, int]:
     """Bring `target` up to the Parquet files under `store_tables`; rows by table.
 
-    A table without files is there, empty. StoreError names the table whose files cannot be read; `target` is then
-    untouched.
+    A table without files is there, empty. StoreError names the table whose files cannot be read, or why the file
+    cannot be written; `target` is then untouched.
     """
     settings = settings or DuckDBFile()
-    temporary = target.with_name(f".{target.name}.tmp")
     limits: dict[str, Any] = {"memory_limit": settings.memory_limit, "threads": settings.threads}
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _remove(temporary)
+    temporary = target.with_name(f".{target.name}.tmp")
     try:
-        if not _reused(target, temporary, limits):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            rows = _built(store_tables, target, temporary, limits)
+            _settle(temporary, target, limits)
+        finally:
             _remove(temporary)
-            with duckdb.connect(str(temporary), config=limits) as connection:
-                _create(connection)
-        with duckdb.connect(str(temporary), config=limits) as connection:
-            _refresh(connection, store_tables)
-            rows = {table.name: _count(connection, table) for table in _copied()}
-        _settle(temporary, target, limits)
-    finally:
-        _remove(temporary)
+    except (OSError, duckdb.Error) as error:
+        raise StoreError(f"{target} cannot be built: {error}") from error
     return rows
+
+
+def _built(store_tables: Path, target: Path, temporary: Path, limits: dict[str, Any]) -> dict[str, int]:
+    _remove(temporary)
+    if not _reused(target, temporary, limits):
+        _remove(temporary)
+        with duckdb.connect(str(temporary), config=limits) as connection:
+            _create(connection)
+    with duckdb.connect(str(temporary), config=limits) as connection:
+        _refresh(connection, store_tables)
+        return {table.name: _count(connection, table) for table in _copied()}
 
 
 def columns_of(table: Table) -> Iterator[tuple[str, str, str]]:
@@ -243,3 +250,4 @@ def _settle(temporary: Path, target: Path, limits: dict[str, Any]) -> None:
 def _remove(temporary: Path) -> None:
     for leftover in (temporary, temporary.with_name(f"{temporary.name}.wal")):
         leftover.unlink(missing_ok=True)
+    shutil.rmtree(temporary.with_name(f"{temporary.name}.tmp"), ignore_errors=True)  # what DuckDB spilled

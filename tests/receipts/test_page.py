@@ -67,8 +67,9 @@ def test_every_pair_is_a_row_a_chip_and_a_passage(html: str):
     page = Page(html)
     assert not page.open
     chips = [attrs for tag, attrs in page.elements if tag == "a" and (attrs.get("class") or "").startswith("cite ")]
-    assert [(chip["class"] or "").removeprefix("cite is-") for chip in chips] == [
-        *("supported", "unsupported", "wrong-source", "supported", "dangling", "not-checked", "not-checked"),
+    assert [(chip["class"] or "").removeprefix("cite ").removeprefix("quotation ") for chip in chips] == [
+        *("is-supported", "is-unsupported", "is-wrong-source", "is-supported", "is-dangling"),
+        *("is-altered", "is-not-checked", "is-not-checked"),
     ]
     ids = {attrs.get("id") for _, attrs in page.elements}
     assert all((chip["href"] or "").removeprefix("#") in ids for chip in chips)
@@ -183,3 +184,21 @@ def test_every_state_has_its_colour_and_its_filter(html: str):
 
 def test_the_same_receipt_is_the_same_page(html: str):
     assert pages(storage_archive())["2024-05-01"] == html
+
+
+def test_a_quotation_has_its_sign_after_its_words_and_its_edits_with_it(html: str):
+    page = Page(html)
+    assert (
+        "before the decade ends”✗quotation alteredwill double the grid before 2030the decade ends → 2030" in page.text
+    )
+
+
+def test_a_quotation_that_ends_inside_a_marker_has_no_sign():
+    archive = Archive()
+    key = archive.document("a", "It said so [1] here.")
+    source = archive.source(key, "1", "It said so.")
+    archive.graded(archive.pair(key, "It said so", source), "supported", "It said so")
+    archive.quote(key, "said so [1", source, "not-found")
+    page = Page(pages(archive)["a"])
+    assert "[1]✓" in page.text
+    assert "”∅" not in page.text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ STATES: dict[str, tuple[str, str]] = {
     "supported": ("✓", "supported"),
 }
 """What a citation can be, worst first, with its sign and its words."""
+
+QUOTE_SIGNS = {"verified": "”✓", "altered": "”✗", "not-found": "”∅", "not-checked": "”…"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def render(receipt: Row, text_of: TextOf) -> str:
     pairs = list(_pairs(receipt, text_of))
     sha = receipt["document"]["text_sha256"]
     text = text_of(sha) if sha else None
-    body = None if text is None else document_html(text, _chips(receipt["markers"]["rows"], pairs, text))
+    body = None if text is None else document_html(text, _pieces(receipt, pairs, text))
     counted = Counter(pair.state for pair in pairs)
     return _template("receipt.html").render(
         receipt=receipt,
@@ -101,6 +104,28 @@ def _passage(row: Row, text_of: TextOf) -> Passage | None:
     first, last = max(0, start - _AROUND), min(len(text), end + _AROUND)
     before = ("…" if first else "") + text[first:start]
     return Passage(before, text[start:end], text[end:last] + ("…" if last < len(text) else ""))
+
+
+def _pieces(receipt: Row, pairs: Sequence[Cited], text: str) -> list[tuple[int, int, Markup]]:
+    """Everything that is put into the document, in order: a chip for each marker, a sign after each quotation."""
+    chips = _chips(receipt["markers"]["rows"], pairs, text)
+    covered = [(start, end) for start, end, _ in chips]
+    signs = [
+        (row["end"], row["end"], _quote_sign(number, row))
+        for number, row in enumerate(receipt["quote_integrity"]["rows"])
+        if not _inside(covered, row["end"])
+    ]
+    return sorted([*chips, *signs], key=lambda piece: piece[:2])
+
+
+def _inside(ranges: Sequence[tuple[int, int]], offset: int) -> bool:
+    before = bisect_left(ranges, offset, key=lambda place: place[0]) - 1
+    return before >= 0 and offset < ranges[before][1]
+
+
+def _quote_sign(number: int, row: Row) -> Markup:
+    html = _template("quotation.html").render(number=number, row=row, sign=QUOTE_SIGNS[row["status"]])
+    return Markup(html.strip())  # noqa: S704 - made by the template
 
 
 def _chips(markers: Sequence[Row], pairs: Sequence[Cited], text: str) -> list[tuple[int, int, Markup]]:

@@ -1,0 +1,15 @@
+-- says: The fleet figures of the last finished night, with their intervals.
+-- grain: (corpus, metric)
+-- key: corpus, metric
+-- asks: everyone
+SELECT
+    m.corpus,
+    m.metric,
+    m.value,
+    m.low,
+    m.high,
+    m.n,
+    m.run_id
+FROM metrics AS m
+WHERE m.run_id = (SELECT arg_max(run_id, finished_at) FROM runs)
+ORDER BY m.corpus, m.metric
