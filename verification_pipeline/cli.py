@@ -147,6 +147,7 @@ def _execute(job: str, night: Night) -> None:
 
     from assets.definitions import build_defs
     from verification_pipeline.errors import ContractError
+    from verification_pipeline.sums import broken_sums
 
     definitions = build_defs(night=night)
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -159,7 +160,8 @@ def _execute(job: str, night: Night) -> None:
             cause = cause.__cause__
         if isinstance(cause, PipelineError):
             raise cause from None
-        raise ContractError(str(error)) from error
+        broken = broken_sums(night.store)
+        raise ContractError(f"sums that must hold do not: {'; '.join(broken)}" if broken else str(error)) from error
 
 
 @contextmanager
