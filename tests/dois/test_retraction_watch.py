@@ -4,12 +4,15 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.dois import register
 from verification_pipeline import tables
 from verification_pipeline.config import Registers
+from verification_pipeline.dois.normalise import normalise_doi
 from verification_pipeline.dois.notices import Outage
-from verification_pipeline.dois.retraction_watch import Snapshot, read
+from verification_pipeline.dois.retraction_watch import _PLAIN_DOI, Snapshot, read
 
 CLOCK = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -149,3 +152,8 @@ def test_the_real_format(shared: Path) -> None:
     assert found.rows == 13
     assert found.records["notice_date"].null_count() == 0
     assert found.records["doi"].null_count() == 0
+
+
+@given(st.from_regex(_PLAIN_DOI.removesuffix("$") + r"\Z").filter(lambda doi: len(doi) < 200))
+def test_plain_spellings_need_no_scan(doi: str) -> None:
+    assert normalise_doi(doi) == doi

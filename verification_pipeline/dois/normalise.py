@@ -47,6 +47,7 @@ _UNIT = re.compile(
     r"|(?P<other>.)",
     re.DOTALL | re.IGNORECASE,
 )
+_PLAIN_RUN = re.compile(r"[A-Za-z0-9._/-]++")
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–−﹣－"), "-")
 _LONG_DASHES = "—―"
 _STOPS = frozenset('"|`^“”„‟«»‹›‘’‚‛「」『』《》〈〉【】（）［］，。；：、！？…')
@@ -160,9 +161,12 @@ def _run_before(text: str, start: int) -> str:
 
 def _suffix(text: str, start: int, in_address: bool, in_query: bool) -> list[_Character]:
     """The characters from `start` up to where rule 4 or 6 ends the DOI."""
-    read: list[_Character] = []
+    stop = min(len(text), start + _LONGEST)
+    plain = _PLAIN_RUN.match(text, start, stop)
+    first = plain.end() if plain else start
+    read = [_Character(text[at], at, at + 1, literal=True) for at in range(start, first)]
     depth = dict.fromkeys(_PAIRS.values(), 0)
-    for character in _characters(text, start, min(len(text), start + _LONGEST)):
+    for character in _characters(text, first, stop):
         value = character.value
         if value.isspace() or value in _STOPS or unicodedata.category(value) in ("Cc", "Co", "Cn", "Cs"):
             break

@@ -29,7 +29,8 @@ COLUMNS = (
 """The header; the register's file has a nameless 21st column (a trailing comma)."""
 
 _NEEDED = frozenset(COLUMNS[10:18]) | {"Record ID"}
-_PLAIN_DOI = r"^10\.[0-9]{4,9}/[a-z0-9._/\-]*[a-z0-9]$"
+_PLAIN_DOI = r"^10\.[0-9]{4,9}/(?:[a-z0-9._/:\-]|\([a-z0-9._/:\-]*\))*(?:[a-z0-9]|\([a-z0-9._/:\-]*[a-z0-9]\))$"
+"""Spellings that the nine rules leave as they are: tested to be, so that most of the file needs no scan."""
 
 
 @dataclass(frozen=True, slots=True)
