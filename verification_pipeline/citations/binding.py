@@ -48,6 +48,7 @@ class Binder:
             if entry.label is not None:
                 (self._notes if entry.footnote else self._numbered).setdefault(entry.label, []).append(index)
         self._entries: dict[int, Binding] = {}
+        self._together: dict[tuple[bool, str], Binding] = {}
         self._labels: dict[tuple[str, str], Binding] = {}
 
     @property
@@ -75,7 +76,7 @@ class Binder:
         if token.kind == "link":
             found = self._number(label)
             return found if found.source or not token.address else self._by_address(token.address) or found
-        if token.kind == "author-year":
+        if token.kind in ("author-year", "name-year"):
             return self._author_year(label)
         if token.kind == "footnote":
             return self._footnote(label)
@@ -88,9 +89,9 @@ class Binder:
             if held:
                 return _one(held, by, f"several sources have the number {label}")
         if label in self._numbered or number in self._numbered:
-            return self._listed_as(self._numbered.get(label) or self._numbered[number], label)
+            return self._listed_as(label if label in self._numbered else number, footnote=False)
         if label in self._notes:
-            return self._listed_as(self._notes[label], label)
+            return self._listed_as(label, footnote=True)
         if not own and not self._listed.entries:
             held = self._shared.by_id.get(label)
             if held:
@@ -100,7 +101,7 @@ class Binder:
     def _footnote(self, label: str) -> Binding:
         indices = self._notes.get(label)
         if indices:
-            found = self._listed_as(indices, label)
+            found = self._listed_as(label, footnote=True)
             if found.source or any(self._listed.entries[i].url or self._listed.entries[i].doi for i in indices):
                 return found
             inner = self._marker_in_note(indices[0])
@@ -115,14 +116,18 @@ class Binder:
         cited = set(re.findall(r"\[(\d{1,4})\]", self._listed.entries[index].body))
         return self._number(cited.pop()) if len(cited) == 1 else None
 
-    def _listed_as(self, indices: Sequence[int], label: str) -> Binding:
+    def _listed_as(self, label: str, *, footnote: bool) -> Binding:
         """What the entries with one label mean together: one source, or a conflict."""
-        bindings = [self.entry(index) for index in indices]
-        keys = {binding.source.source_key if binding.source else None for binding in bindings}
-        bodies = {title_key(self._listed.entries[index].body) for index in indices}
-        if len(keys) > 1 or (len(bodies) > 1 and None in keys):
-            return Binding(reason=f"the number {label} is defined more than once")
-        return bindings[0]
+        found = self._together.get((footnote, label))
+        if found is None:
+            indices = (self._notes if footnote else self._numbered)[label]
+            bindings = [self.entry(index) for index in indices]
+            keys = {binding.source.source_key if binding.source else None for binding in bindings}
+            bodies = {title_key(self._listed.entries[index].body) for index in indices}
+            conflict = len(keys) > 1 or (len(bodies) > 1 and None in keys)
+            found = Binding(reason=f"the number {label} is defined more than once") if conflict else bindings[0]
+            self._together[footnote, label] = found
+        return found
 
     def entry(self, index: int) -> Binding:
         """The source that an entry of the reference list means, by DOI, address, title."""
@@ -232,7 +237,7 @@ class Binder:
             found = Binding(held[0], "number" if held[0].n is not None else "id")
         conflict = None if found.source else _conflict(found.reason)
         same = (self._notes if entry.footnote else self._numbered).get(entry.label or "", [])
-        if len(same) > 1 and self._listed_as(same, entry.label or "").source is None:
+        if len(same) > 1 and self._listed_as(entry.label or "", footnote=entry.footnote).source is None:
             conflict = f"the number {entry.label} is defined more than once"
         return Reference(
             document_key=self._document.document_key,

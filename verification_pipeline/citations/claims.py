@@ -40,15 +40,14 @@ class CitedBlock:
     claims: tuple[tuple[Token, Claim], ...]
 
 
-_CLAUSE_START = re.compile(
-    r"\s*[,;:，；—–-]?\s*(?:and|but|while|whereas|although|though|yet|or|so|as|with|because|which|where|und|aber|während|wobei"
-    r"|sowie|et|mais|tandis|alors|y|pero|mientras|и|а|но|тогда|而|但|并|且)?\b",
-    re.IGNORECASE,
+_CONJUNCTIONS = "and|but|while|whereas|although|though|yet|und|aber|während|et|mais|tandis|y|pero|mientras|и|а|но"
+_CLAUSE_MARK = re.compile(
+    r"\s*(?:[,;:，；、—–]|(?:but|while|whereas|although|though|yet|aber|während|mais|tandis|pero)\b)", re.I
 )
-_CLAUSE_BREAK = re.compile(
-    r"\s*(?:[,;:，；、—–]|\b(?:and|but|while|whereas|although|though|yet|und|aber|während|et|mais|tandis|y|pero|mientras|и|а|но)\b|[而但并且])",
-    re.IGNORECASE,
-)
+_CONJUNCTION = re.compile(rf"\s*(?:(?:{_CONJUNCTIONS})\b|[而但并且])", re.IGNORECASE)
+_LONGEST_CONTEXT = 400
+_MOST_CLAUSES = 40
+"""A sentence with more groups of markers than this is an enumeration, and one claim."""
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[\u3040-\u30ff\u3400-\u9fff]")
 _SPACE_BEFORE_MARK = re.compile(r"\s+([.,;:!?…。，；：！？）)\]])")
 _GAP_BEFORE_STOP = re.compile(r"(?<=[^\s.!?…。！？,;:]) {3,}(?=[.!?…](?:\s|$))")
@@ -59,12 +58,12 @@ def cited(
     text: str,
     page: Page,
     index: int,
+    block: Block,
     tokens: Sequence[Token],
     language: str | None,
     settings: CitationSettings,
 ) -> CitedBlock:
-    """Sentences and claims of one block with its tokens (all inside the block, in order)."""
-    block = page.blocks[index]
+    """Sentences and claims of the prose `block` (block `index` of the page or part of it), with its tokens in order."""
     base = block.start
     blanked = _for_splitting(page.view, block.start, block.end, tokens)
     sentences = [(start + base, end + base) for start, end in split(blanked, language)]
@@ -137,6 +136,8 @@ def _of_sentence(
             yield token, claim
         return
     edges = [sentence[0], *cuts, sentence[1]]
+    whole = claim_text(page, sentence, tokens)
+    context = f"{context} > {whole}" if context else whole
     for first, last in pairwise(edges):
         members = [token for token in tokens if first <= token.start < last]
         claim = _claim(page, tokens, sentence, ((first, last),), "clause", context)
@@ -161,33 +162,31 @@ def _clause_cuts(
     view: str, sentence: Range, groups: list[list[Token]], tokens: Sequence[Token], settings: CitationSettings
 ) -> list[int]:
     """Places right behind a marker group where a new clause begins; none unless every clause says something itself."""
+    labels = [frozenset(target.label for token in group for target in token.targets) for group in groups]
+    if len(groups) > _MOST_CLAUSES or len(set(labels)) == 1:
+        return []
+    closed = not any(map(str.isalnum, view[groups[-1][-1].end : sentence[1]]))
     cuts: list[int] = []
     edge = sentence[0]
-    targets: set[tuple[str, ...]] = set()
     for group in groups[:-1]:
         end = group[-1].end
-        following = _CLAUSE_BREAK.match(view, end, sentence[1])
-        before = view[max(edge, group[0].start - 2) : group[0].start].strip()[-1:]
-        if following is None and before not in tuple(",;:，；"):
+        marked = _CLAUSE_MARK.match(view, end, sentence[1]) is not None
+        marked = marked or view[max(edge, group[0].start - 2) : group[0].start].strip()[-1:] in tuple(",;:，；")
+        if not marked and not (closed and _CONJUNCTION.match(view, end, sentence[1])):
             continue
-        if _content_words(view, edge, end, tokens) < settings.clause_min_words:
-            continue
-        cuts.append(end)
-        edge = end
-        targets.add(tuple(target.label for token in group for target in token.targets))
+        if _content_words(view, edge, end, tokens) >= (settings.clause_min_words if cuts else 2):
+            cuts.append(end)
+            edge = end
     while cuts and _content_words(view, cuts[-1], sentence[1], tokens) < settings.clause_min_words:
         cuts.pop()
     return cuts
 
 
 def _content_words(view: str, start: int, end: int, tokens: Sequence[Token]) -> int:
+    """Words between two places, without markers and a leading conjunction."""
     inside = [token for token in tokens if start <= token.start < end]
     words = _WORD.findall(_blanked(view, start, end, inside))
-    if words and re.fullmatch(
-        r"(?i)and|but|while|whereas|although|though|yet|und|aber|während|et|mais|y|pero|и|а|но", words[0]
-    ):
-        words = words[1:]
-    return len(words)
+    return len(words) - bool(words and re.fullmatch(_CONJUNCTIONS, words[0], re.IGNORECASE))
 
 
 def _claim(
@@ -220,10 +219,10 @@ def claim_text(page: Page, span: Range, tokens: Sequence[Token]) -> str:
 
 
 def _context(block: Block, page: Page) -> str | None:
-    """Headings above the block, and what introduces its list."""
-    parts = [page.text_of(index) for index in block.sections]
+    """Headings above the block, and what introduces its list, outermost first."""
+    parts = [_plain(page, index) for index in block.sections]
     if block.lead >= 0 and page.blocks[block.lead].kind != "heading":
-        parts.append(page.text_of(block.lead))
+        parts.append(_plain(page, block.lead)[-_LONGEST_CONTEXT:])
     return " > ".join(part for part in parts if part) or None
 
 
@@ -258,7 +257,7 @@ def _cell(
     cell = _tight(page, (block.start, block.end), tokens)
     value = claim_text(page, cell, tokens)
     names = [other for other in (label, header) if other is not None and other != index and _words_of(page, other)]
-    text = ", ".join(_cell_text(page, other) for other in names)
+    text = ", ".join(_plain(page, other) for other in names)
     spans = [*(span for other in names if (span := _words_of(page, other))), cell]
     claim = Claim((block.start, block.end), f"{text}: {value}" if text else value, tuple(spans), "cell", context)
     return tuple((token, claim) for token in tokens)
@@ -267,8 +266,8 @@ def _cell(
 _MARK = re.compile(r"\[\[?\^?[^\[\]\n]{1,40}\]?\]|【[^【】\n]{1,40}】")
 
 
-def _cell_text(page: Page, index: int) -> str:
-    """The words of a cell without its markers."""
+def _plain(page: Page, index: int) -> str:
+    """The words of a block without its markers."""
     return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(_MARK.sub(" ", page.text_of(index)).split()))
 
 
@@ -284,8 +283,8 @@ def _words_of(page: Page, index: int) -> Range | None:
 def _named(page: Page, index: int) -> str:
     block = page.blocks[index]
     header = page.cells.get((block.table, 0, block.column))
-    name = _cell_text(page, header) if header is not None else ""
-    return f"{name}: {_cell_text(page, index)}" if name else _cell_text(page, index)
+    name = _plain(page, header) if header is not None else ""
+    return f"{name}: {_plain(page, index)}" if name else _plain(page, index)
 
 
 def _marks_alone(

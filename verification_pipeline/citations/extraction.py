@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from verification_pipeline.citations import claims, markdown, markers, references
 from verification_pipeline.citations.binding import Binder, Binding
@@ -36,20 +37,37 @@ def extract(document: Document, own: Sequence[Source], shared: SourceCatalogue |
     page = markdown.read(text, document.body_start)
     listed = references.read(text, page, rules, document.body_start)
     binder = Binder(document, SourceCatalogue.build(own), shared or _EMPTY, listed)
-    prose = [index for index, block in enumerate(page.blocks) if not _in_regions(block.start, listed.regions)]
     found = [token for token in markers.scan(page, text, rules) if not _in_regions(token.start, listed.regions)]
-    tokens = _settled(found, binder)
+    tokens = _settled(markers.checked(found, text), text, binder)
     if not any(token.refused is None and token.kind != "wikilink" and not token.keeps_text for token in tokens):
         tokens = _with_parentheses(tokens, page, listed, binder, settings)
     rows = _Rows(document, binder, settings)
     starts = [token.start for token in tokens]
     sentences: list[Range] = []
-    for index in prose:
-        inside = claims.tokens_in(tokens, starts, page.blocks[index])
-        block = claims.cited(text, page, index, inside, document.language, rules)
-        sentences += block.sentences
-        rows.add(inside, dict(block.claims))
+    for index, block in _prose(page.blocks, listed.regions):
+        inside = claims.tokens_in(tokens, starts, block)
+        cited = claims.cited(text, page, index, block, inside, document.language, rules)
+        sentences += cited.sentences
+        rows.add(inside, dict(cited.claims))
     return Citations(binder.references(), tuple(rows.markers), tuple(rows.pairs), tuple(sentences))
+
+
+def _prose(blocks: Sequence[markdown.Block], regions: Sequence[Range]) -> Iterator[tuple[int, markdown.Block]]:
+    """The blocks, or the parts of them, that lie outside the reference lists."""
+    starts = [start for start, _ in regions]
+    for index, block in enumerate(blocks):
+        position = max(0, bisect_right(starts, block.start) - 1)
+        start = block.start
+        for first, last in regions[position:]:
+            if first >= block.end:
+                break
+            if last <= start:
+                continue
+            if first > start:
+                yield index, replace(block, start=start, end=first)
+            start = max(start, last)
+        if start < block.end:
+            yield index, block if start == block.start else replace(block, start=start)
 
 
 def _in_regions(position: int, regions: Sequence[Range]) -> bool:
@@ -57,32 +75,36 @@ def _in_regions(position: int, regions: Sequence[Range]) -> bool:
     return index >= 0 and position < regions[index][1]
 
 
-def _settled(tokens: Sequence[Token], binder: Binder) -> list[Token]:
+def _settled(tokens: Sequence[Token], text: str, binder: Binder) -> list[Token]:
     """Refuse what only the document's own numbering tells from a citation; drop links to pages that are no source."""
-    known_superscripts = any(
-        token.kind == "superscript" and not token.refused and binder.bind(token, token.targets[0].label).source
-        for token in tokens
-    )
+    bound = {token.kind for token in tokens if not token.refused and binder.bind(token, token.targets[0].label).source}
+    superscripts = "superscript" in bound and bound.isdisjoint({"bracket", "footnote", "lens"})
     settled: list[Token] = []
     for token in tokens:
         if token.keeps_text:
             if binder.bind(token, token.targets[0].label).source:
                 settled.append(token)
             continue
-        reason = token.refused or _not_numbering(token, binder, known_superscripts)
+        if token.kind == "name-year":  # one capitalised word and a year: a citation only if the list knows it
+            if binder.bind(token, token.targets[0].label).by:
+                settled.append(replace(token, kind="author-year"))
+            elif text[token.start] == "[":
+                settled.append(replace(token, kind="bracket", refused="year"))
+            continue
+        reason = token.refused or _not_numbering(token, binder, superscripts)
         settled.append(token if reason == token.refused else _refused(token, reason))
     return settled
 
 
 def _refused(token: Token, reason: str | None) -> Token:
-    return Token(token.start, token.end, token.kind, token.targets, reason, token.address, token.keeps_text)
+    return replace(token, refused=reason)
 
 
-def _not_numbering(token: Token, binder: Binder, known_superscripts: bool) -> str | None:
+def _not_numbering(token: Token, binder: Binder, superscripts: bool) -> str | None:
     if token.kind not in ("bracket", "superscript", "link", "lens"):
         return None
     labels = [target.label for target in token.targets]
-    if token.kind == "superscript" and not known_superscripts and not any(map(binder.is_known_number, labels)):
+    if token.kind == "superscript" and not superscripts and not token.detached:
         return "power"
     if "0" in labels and len(labels) > 1 and not binder.zero_based:
         return "interval"

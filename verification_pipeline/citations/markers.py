@@ -7,7 +7,7 @@ Tokens are found in the page's `view` (code and addresses are masked there), so 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from verification_pipeline.citations.markdown import Page
@@ -24,7 +24,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A marker-like token. `refused` says why it is no citation, `blank` which range is no part of the claim."""
+    """A marker-like token. `refused` says why it is no citation, `keeps_text` that its words belong to the
+    sentence, `detached` that a superscript stands on no word."""
 
     start: int
     end: int
@@ -33,6 +34,7 @@ class Token:
     refused: str | None = None
     address: str | None = None
     keeps_text: bool = False
+    detached: bool = False
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -74,12 +76,12 @@ _LEAK = re.compile(
 )
 _LEAK_HINT = re.compile(r"[\ue200-\ue20f]|turn\d|oai|cite_start|span_\d")
 _LINK_TEXT = re.compile(rf"[\[(\s^#]*(?P<list>\d{{1,4}}(?:\s*[,;{_DASH}]\s*\d{{1,4}})*)[\])\s]*")
-_WORD_BEFORE = re.compile(r"[^\W\d_][\w]*$")
+_WORD_BEFORE = re.compile(r"(?<!\w)[^\W\d_]\w*$")
+_LETTERS_BEFORE = re.compile(r"[^\W\d_]+$")
 _LABELLED = re.compile(
-    r"(?:\b(?:equations?|eqs?|eqn|figs?|figures?|tables?|steps?|art|arts|articles?|artikel|sections?|§+|lines?|items?|rows?|columns?|option|level"
-    r"|interval|range|segment)\.?|§)\s?$",
-    re.IGNORECASE,
+    r"(?:\b(?:[Ee]qn?s?\.?|[Ee]quations?|Figs?\.|Figures?|Tables?|Arts?\.|Articles?|Artikel|Sections?|[Ii]nterval)|§)\s?$"
 )
+_PARAGRAPH_OF_LAW = re.compile(r"(?:\w\(\w{1,4}\)|§\s?\d+)(?:\s?(?:,|and|or|to|und|oder|et|y)\s?(?:\(\w{1,4}\))?)*\s?$")
 _RATIO = re.compile(
     r"\b(?:ratios?|scale|diluted|dilution|mixed|mixture|odds|proportions?|maßstab|verhältnis|rapport|aspect)\b[^.]{0,20}$",
     re.IGNORECASE,
@@ -89,7 +91,7 @@ _INDEXED = _words(
     " items foo bar values result results stack queue heap memo cache lst df tensor tab"
 )
 _ALWAYS_INDEXED = _words("array arr args argv vec buf dict tuple idx foo bar lst df tensor")
-_UNITS_WITH_POWERS = _words("m km cm mm dm nm µm μm ft in yd mi s kg sec mol")
+_POWERED = _words("sec mol sin cos tan log exp var")
 _NAME = r"(?<!\w)[A-ZÀ-ÖØ-ÞА-ЯΑ-Ω][\w'’‐-]{1,40}+"
 _AUTHORS = (
     rf"{_NAME}(?:\s{_NAME}){{0,2}}(?:,?\s(?:and|&|und|et|y|и)\s{_NAME})?(?:,?\s(?:et\s+al\.?|и\sдр\.|u\.\s?a\.))?"
@@ -103,6 +105,7 @@ _NARRATIVE = re.compile(
     rf"(?P<names>{_NAME}(?:\s(?:and|&|und|et|y|и)\s{_NAME}|(?:,\s{_NAME}){{1,3}},?\s(?:and|&|und)\s{_NAME})?(?:\s(?:et\s+al\.?|и\sдр\.))?)"
     r"(?:'s|’s)?\s(?P<mark>[\(\[](?P<year>(?:1[5-9]|20)\d\d[a-z]?)[\)\]])"
 )
+_SEVERAL_NAMES = re.compile(r"\bal\b|\s(?:and|&|und|et|y|и)\s")
 _MONTHS = _words(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug"
     " sep sept oct nov dec spring summer autumn fall winter since until before after during from between table figure"
@@ -124,7 +127,13 @@ def scan(page: Page, text: str, settings: CitationSettings) -> list[Token]:
     found = [token for match in _SCAN.finditer(view) if (token := _bracket_token(match, text, settings)) is not None]
     tokens += _joined_ranges(found, view, settings)
     tokens += _sup_tokens(page, view, settings)
-    return _checked(_disjoint(tokens), text)
+    return [_with_backslash(token, text) for token in _disjoint(tokens)]
+
+
+def _with_backslash(token: Token, text: str) -> Token:
+    """`\\[7\\]` begins with its backslash."""
+    escaped = token.kind == "bracket" and text[token.start - 1 : token.start] == "\\"
+    return replace(token, start=token.start - 1) if escaped and "\\]" in text[token.start : token.end] else token
 
 
 def numbered_parentheses(view: str, settings: CitationSettings) -> list[Token]:
@@ -134,6 +143,7 @@ def numbered_parentheses(view: str, settings: CitationSettings) -> list[Token]:
         for match in _NUMBERED_PARENTHESIS.finditer(view)
         if (targets := _number_list(match.group("list"), settings)) is not None
         and not _LABELLED.search(view, max(0, match.start() - 16), match.start())
+        and not _PARAGRAPH_OF_LAW.search(view, max(0, match.start() - 60), match.start())
     ]
 
 
@@ -241,8 +251,13 @@ def _superscript(start: int, end: int, inner: str, text: str, settings: Citation
     targets = _number_list(inner.strip(), settings)
     if not targets:
         return None
-    refused = "power" if _is_power(text, start) else None
-    return Token(start, end, "superscript", targets, refused=refused)
+    signed = text[start - 1 : start] in ("⁺", "⁻") or text[end : end + 1] in ("⁺", "⁻")
+    refused = "power" if signed or _is_power(text, start) else None
+    return Token(start, end, "superscript", targets, refused=refused, detached=_is_detached(text, start))
+
+
+def _is_detached(text: str, start: int) -> bool:
+    return text[start - 1 : start] in tuple(' .,;:!?)”"»')
 
 
 def _is_power(text: str, start: int) -> bool:
@@ -250,14 +265,12 @@ def _is_power(text: str, start: int) -> bool:
     before = text[start - 1 : start]
     if not before or before.isspace():
         return not before
-    if before.isdigit() or (
-        before in ")]}" and text[max(0, start - 2) : start - 1].isalnum() and "^" in text[max(0, start - 8) : start]
-    ):
+    if before.isdigit():
         return True
-    word = _WORD_BEFORE.search(text, max(0, start - 24), start)
-    if not word:
+    letters = _LETTERS_BEFORE.search(text, max(0, start - 24), start)
+    if not letters:
         return False
-    return (len(word.group()) == 1 and word.group() < "\u2e80") or word.group() in _UNITS_WITH_POWERS
+    return (len(letters.group()) <= 2 and letters.group() < "\u2e80") or letters.group() in _POWERED
 
 
 def _sup_tokens(page: Page, view: str, settings: CitationSettings) -> Iterator[Token]:
@@ -268,7 +281,8 @@ def _sup_tokens(page: Page, view: str, settings: CitationSettings) -> Iterator[T
         targets = _number_list(inner, settings) if inner and inner[0].isdigit() else None
         if targets:
             refused = "power" if not bracketed and _is_power(view, start) else None
-            yield Token(start, end, "superscript", targets, refused=refused)
+            detached = bracketed or _is_detached(view, start)
+            yield Token(start, end, "superscript", targets, refused=refused, detached=detached)
 
 
 def _joined_ranges(tokens: list[Token], view: str, settings: CitationSettings) -> Iterator[Token]:
@@ -300,7 +314,8 @@ def _author_year_tokens(view: str) -> Iterator[Token]:
     for match in _NARRATIVE.finditer(view):
         if match.group("names").split()[0].casefold() not in _MONTHS:
             label = f"{match.group('names')} {match.group('year')}"
-            yield Token(match.start("mark"), match.end("mark"), "author-year", (Target(label),))
+            kind = "author-year" if _SEVERAL_NAMES.search(match.group("names")) else "name-year"
+            yield Token(match.start("mark"), match.end("mark"), kind, (Target(label),))
     for match in _PARENTHESIS.finditer(view):
         targets: list[Target] = []
         for piece in re.split(r"\s*;\s*", match.group("inner").strip()):
@@ -312,10 +327,13 @@ def _author_year_tokens(view: str) -> Iterator[Token]:
             yield Token(match.start(), match.end(), "author-year", tuple(targets))
 
 
-def _checked(tokens: list[Token], text: str) -> list[Token]:
-    """Refuse what stands where a citation cannot: an index, a numbered equation, a ratio."""
+def checked(tokens: Sequence[Token], text: str) -> list[Token]:
+    """The tokens of the prose, those refused that stand where no citation can: an index, an equation's number, a ratio.
+
+    Whether numbers stick to words, as in `quake[1]`, is a document's style, and no sign of an index by itself.
+    """
     singles = [t for t in tokens if t.kind in ("bracket", "wikilink") and t.targets[0].label.isdigit()]
-    attached = sum(text[t.start - 1 : t.start].isalpha() for t in singles)
+    attached = sum(not text[t.start - 1 : t.start].isspace() for t in singles)
     attached_style = attached * 2 >= len(singles) > 2
     return [
         replace(token, refused=reason)
@@ -337,9 +355,10 @@ def _refusal(token: Token, text: str, attached_style: bool) -> str | None:
         word = _WORD_BEFORE.search(before)
         name = word.group() if word else ""
         lowered = name.casefold()
-        if previous == "_" or "_" in name or (len(name) == 1 and name.isascii() and name.islower()):
+        letter = len(name) == 1 and name.isascii() and name.islower()
+        if previous == "_" or "_" in name or lowered in _ALWAYS_INDEXED:
             return "index"
-        if lowered in _ALWAYS_INDEXED or (lowered in _INDEXED and not attached_style):
+        if (letter or lowered in _INDEXED) and not attached_style:
             return "index"
         following = text[token.end : token.end + 1]
         if following.islower() and len(token.targets) > 1:

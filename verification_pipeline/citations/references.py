@@ -62,9 +62,9 @@ _SETEXT = re.compile(r"[ \t]{0,3}(?:=+|-+)[ \t]*$")
 _ADDRESS_IN = re.compile(r"(?:https?|ftp)://|\bwww\.|\bdoi:|\b10\.\d{4,9}/|\barxiv:", re.IGNORECASE)
 _CITED_YEAR = re.compile(r"\((?:1[5-9]|20)\d\d[a-z]?(?:,[^()\n]{0,20})?\)")
 _MARK_IN_PROSE = re.compile(r"\S\s?\[\d{1,3}\]")
-_NOT_NAME = re.compile(
-    r"[*_#:：`\\]+|^\s*(?:\d{1,2}(?:\.\d{1,2})*[.)]?|[IVX]{1,5}[.)]|[A-H][.)])\s+|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]"
-)
+_CITES = re.compile(r"\S\s?(?:\[\d{1,3}\]|\[\[\d{1,3}\]\])")
+_MARKUP = re.compile(r"[*_#:：`\\]+|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]")
+_NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*[.)]?|[IVX]{1,5}[.)]|[A-H][.)])\s+")
 _LINKED = re.compile(
     r"\[(?P<text>(?:[^\[\]\n]|\[[^\[\]\n]*\]){0,400})\]\((?:<(?P<angle>[^<>\n]{1,2000})>|(?P<plain>(?:[^()\s]|\([^()\s]*\)){1,2000}))(?:\s+[\"'][^\"'\n]*[\"'])?\)"
 )
@@ -123,7 +123,7 @@ def _inside(position: int, regions: list[Range]) -> bool:
 
 def is_list_name(line: str, settings: CitationSettings) -> tuple[bool, bool]:
     """Whether a heading or line names a reference list, and whether the name alone is weak evidence of one."""
-    name = " ".join(_NOT_NAME.sub(" ", line).split()).casefold()
+    name = " ".join(_NUMBERING.sub(" ", _MARKUP.sub(" ", line).strip()).split()).casefold()
     if not name or len(name) > 60:
         return False, False
     name = re.sub(r"\s*[(（][^()（）]*[)）]$", "", name)
@@ -252,6 +252,8 @@ def _opened(first: int, line: str) -> _Open | None:
         body = first + match.end()
         if match.group("anchor") and "://" in match.group("anchor"):
             body = first + match.start("anchor")
+        if match.group("double") and not line[match.end() :].strip():
+            return None  # a marker alone on its line
         if match.group("address"):
             body = first + match.start("address")
         if match.group("note"):
@@ -372,22 +374,26 @@ def _unheaded(text: str, start: int, regions: list[Range]) -> Iterator[tuple[lis
         if opened is not None and opened.label is not None and not opened.footnote:
             opened.end = last
             run.append(opened)
-        elif (
-            run
-            and opened is None
-            and _ADDRESS_IN.search(line)
-            and not _ADDRESS_IN.search(text, run[-1].body, run[-1].end)
-        ):
+        elif run and opened is None and _goes_on(text, run[-1], line):
             run[-1].end = last
         else:
-            yield from _kept_run(text, run)
+            yield from _kept_run(text, run, at_end=False)
             run = []
-    yield from _kept_run(text, run)
+    yield from _kept_run(text, run, at_end=True)
 
 
-def _kept_run(text: str, run: list[_Open]) -> Iterator[tuple[list[Entry], Range]]:
-    if not run or (run[0].dotted and len(run) < 2):
+def _goes_on(text: str, current: _Open, line: str) -> bool:
+    """Whether a line below an entry without an address brings it."""
+    return bool(_ADDRESS_IN.search(line) and not _ADDRESS_IN.search(text, current.body, current.end))
+
+
+def _kept_run(text: str, run: list[_Open], *, at_end: bool) -> Iterator[tuple[list[Entry], Range]]:
+    """The run as entries, if it is a list and no prose that begins with numbers or markers."""
+    dotted = any(opened.dotted for opened in run)
+    if len(run) < 2 and (dotted or not (run and at_end)):
+        return
+    if dotted and not at_end:
         return
     entries = _renumbered([_entry(text, o.start, o.end, o.label, footnote=False, body=o.body) for o in run], run)
-    if all(entry.url or entry.doi for entry in entries):
+    if all((entry.url or entry.doi) and not _CITES.search(entry.body) for entry in entries):
         yield entries, (entries[0].start, entries[-1].end)
