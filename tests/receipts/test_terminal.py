@@ -52,3 +52,15 @@ def test_hostile_text_neither_moves_the_cursor_nor_becomes_markup():
 def test_visible_is_one_short_line():
     assert visible("a\n\tb\u2028c") == "a b c"
     assert visible("x" * 500, 10) == "x" * 9 + "…"
+
+
+def test_a_long_table_shows_what_is_not_fine_and_says_what_it_left_out():
+    archive = storage_archive()
+    rows = assemble(archive.inputs(), run_info(), Settings(), tables.empty("receipts"))["receipt"]
+    receipt = next(one for one in map(orjson.loads, rows) if one["state"] == "failed")
+    cite = receipt["cite_check"]
+    cite["rows"] = [row for _ in range(100) for row in cite["rows"]]
+    out = io.StringIO()
+    Console(file=out, width=160).print(render(receipt))
+    assert "500 more rows are in the receipt" in out.getvalue()
+    assert "supported (auto)" not in out.getvalue()

@@ -6,7 +6,7 @@ signs, and nothing of theirs is read as markup.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -29,7 +29,9 @@ _ROWS = {
     "expression-of-concern": "yellow",
     "corrected": "yellow",
 }
+_FINE = frozenset({"supported", "verified", "ok"})
 _CELL = 160
+_MOST_ROWS = 200
 
 
 def render(receipt: Mapping[str, Any]) -> RenderableType:
@@ -42,6 +44,15 @@ def visible(words: object, limit: int = _CELL) -> str:
     line = " ".join(str(words).split())
     shown = line if len(line) <= limit else line[: limit - 1] + "…"
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in shown)
+
+
+def _worth_showing(rows: Sequence[Mapping[str, Any]], field: str) -> tuple[list[Mapping[str, Any]], str]:
+    """All rows of a short table; of a long one those that are not fine. And what was left out, in words."""
+    shown = list(rows)
+    if len(shown) > _MOST_ROWS:
+        shown = [row for row in rows if row[field] not in _FINE][:_MOST_ROWS]
+    left = len(rows) - len(shown)
+    return shown, f"{left} more rows are in the receipt (--json)" if left else ""
 
 
 def _parts(receipt: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -73,7 +84,8 @@ def _citations(part: Mapping[str, Any]) -> Iterator[RenderableType]:
     counts = ("pairs", "auto_passed", "checked", "not_checked", "dangling", "sampled_for_llm")
     yield _heading("Citations", part, counts)
     table = _table(None, "#", "marker", "verdict", "claim", "evidence or reason")
-    for row in part["rows"]:
+    rows, left_out = _worth_showing(part["rows"], "verdict")
+    for row in rows:
         verdict = row["verdict"] or row["outcome"]
         how = "" if row["checked"] or row["outcome"] != "auto-passed" else " (auto)"
         because = row["evidence"] or row["rationale"] or row["reason"] or ""
@@ -84,14 +96,17 @@ def _citations(part: Mapping[str, Any]) -> Iterator[RenderableType]:
             Text(visible(row["claim"])),
             Text(visible(because)),
         )
-    if part["rows"]:
+    if rows:
         yield table
+    if left_out:
+        yield Text(left_out, style="dim")
 
 
 def _quotes(part: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield _heading("Quotations", part, ("quotes", "verified", "altered", "not_found", "not_checked", "misattributed"))
     table = _table(None, "source", "status", "quotation", "closest words or reason")
-    for row in part["rows"]:
+    rows, left_out = _worth_showing(part["rows"], "status")
+    for row in rows:
         beside = row["closest_span"] or row["reason"] or row["found_in_note_id"] or ""
         table.add_row(
             Text(visible(row["note_id"] or "", 24)),
@@ -99,15 +114,18 @@ def _quotes(part: Mapping[str, Any]) -> Iterator[RenderableType]:
             Text(visible(row["quote"])),
             Text(visible(beside)),
         )
-    if part["rows"]:
+    if rows:
         yield table
+    if left_out:
+        yield Text(left_out, style="dim")
 
 
 def _works(part: Mapping[str, Any]) -> Iterator[RenderableType]:
     counts = ("works", "dois_checked", "retracted", "concerns", "corrected", "unavailable", "unchecked")
     yield _heading("Cited works", part, counts)
     table = _table(None, "work", "status", "notice", "acknowledged")
-    for row in part["rows"]:
+    rows, left_out = _worth_showing(part["rows"], "status")
+    for row in rows:
         notice = " ".join(filter(None, (row["date"], row["notice_url"], row["reason"])))
         table.add_row(
             Text(visible(row["doi"] or row["work_id"], 60)),
@@ -115,8 +133,10 @@ def _works(part: Mapping[str, Any]) -> Iterator[RenderableType]:
             Text(visible(notice)),
             "yes" if row["noted_in_document"] else "",
         )
-    if part["rows"]:
+    if rows:
         yield table
+    if left_out:
+        yield Text(left_out, style="dim")
 
 
 def _voices(part: Mapping[str, Any]) -> Iterator[RenderableType]:
