@@ -593,12 +593,9 @@ def _range(text: str, low: Number, high: Number) -> tuple[Number, Number] | None
         high = high._replace(value=year, kind="year")
     if low.unit != high.unit and low.unit and high.unit:
         return None
-    money = bool(low.unit) and low.unit in _CURRENCY_NAMES
-    if (not low.unit and high.unit and low.kind != "year") or (money and low.unit == high.unit):
-        low = _scaled_like(low, high)
-    elif money and not high.unit:
+    if low.unit in _CURRENCY_NAMES and not high.unit:
         high = high._replace(unit=low.unit)
-    elif not low.unit and not high.unit and low.kind == high.kind == "number":
+    if low.kind != "year" and low.unit in ("", high.unit):
         low = _scaled_like(low, high)
     if low.value >= high.value:
         return None
@@ -606,12 +603,18 @@ def _range(text: str, low: Number, high: Number) -> tuple[Number, Number] | None
 
 
 def _scaled_like(low: Number, high: Number) -> Number:
-    """The low end read with the scale and unit written once, behind the high end."""
-    digits = _DIGITS.search(high.text)
-    if digits is None or _DIGITS.search(low.text) is None:
+    """The low end read with the scale and unit that are written once, behind the high end."""
+    low_digits, high_digits = _DIGITS.search(low.text), _DIGITS.search(high.text)
+    low_bare = _bare(low_digits.group()) if low_digits else None
+    high_bare = _bare(high_digits.group()) if high_digits else None
+    if not low_bare or not high_bare or abs(low.value) != low_bare:
         return low._replace(unit=high.unit)
-    bare = _value(digits.group(), None)
-    written = _value(_DIGITS.search(low.text).group(), None)  # type: ignore[union-attr]
-    if bare is None or written is None or not bare[0] or abs(low.value) != written[0]:
-        return low._replace(unit=high.unit) if not low.unit else low
-    return low._replace(value=low.value * (abs(high.value) / bare[0]), unit=high.unit)
+    return low._replace(value=low.value * (abs(high.value) / high_bare), unit=high.unit)
+
+
+def _bare(digits: str) -> Decimal | None:
+    """The value of the digits alone."""
+    if digits.isdigit():
+        return Decimal(digits)
+    value = _value(digits, None)
+    return value[0] if value else None
