@@ -32,6 +32,8 @@ _CONTROL = re.compile(
     re.I,
 )
 
+_DELIMITER = re.compile(r"<(?:\s*<)+\s*(/\s*|(?:[eé]nd|close|stop)\b\s*)?[a-z]*\b[^<>]*>(?:\s*>)+", re.I)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -74,25 +76,27 @@ def prompt_of(body: dict[str, Any]) -> Prompt:
 
 
 def leak_of(text: str) -> str | None:
-    """What a gullible reader would obey."""
-    seen = unicodedata.normalize("NFKC", "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Co", "Cn")))
+    """What a gullible reader would obey: a control token, or words that he takes to stand outside every fence."""
+    seen = "".join(character for character in text if unicodedata.category(character) not in ("Cc", "Cf", "Co")
+                   or character in "\n\t")  # fmt: skip
+    seen = unicodedata.normalize("NFKC", seen).replace("\u226a", "<<").replace("\u226b", ">>")
     control = _CONTROL.search(seen)
     if control:
         return control[0]
-    inside = False
-    for line in seen.split("\n"):
-        flat = re.sub(r"[^a-z<>«»]", "", line.casefold().replace("‹", " ").replace("›", " "))
-        if inside:
-            if re.match(r"(?:<{2,})/?(?:end|close|stop)", flat) or re.match(r"<{2,}/", flat):
-                inside = False
-                rest = line[line.rfind(">>") + 2 :].strip() if ">>" in line else ""
-                if rest:
-                    return rest
-        elif re.match(r"<{2,}[a-z]+>{2,}$", flat):
-            inside = True
-        elif line.strip() and not any(known.fullmatch(line.strip()) for known in _TEMPLATE):
-            return line
-    return None if not inside else "a fence that never closes"
+    inside, done = False, 0
+    for match in _DELIMITER.finditer(seen):
+        closes = bool(match[1])
+        if not inside and (said := _instruction(seen[done : match.start()])):
+            return said
+        if inside == closes:
+            inside, done = not closes, match.end()
+    return "a fence that never closes" if inside else _instruction(seen[done:])
+
+
+def _instruction(outside: str) -> str | None:
+    """The first line that is not the template's own."""
+    lines = (line.strip() for line in outside.split("\n"))
+    return next((line for line in lines if line and not any(one.fullmatch(line) for one in _TEMPLATE)), None)
 
 
 def rows_of(prompt: Prompt) -> list[dict[str, Any]]:

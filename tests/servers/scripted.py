@@ -81,9 +81,9 @@ class Server:
     """A running server."""
 
     def __init__(self, script: Script) -> None:
-        self.script = script
+        self.script = script  # may be exchanged between requests
         self._config = uvicorn.Config(
-            _app(script), port=0, log_level="critical", access_log=False, lifespan="off", timeout_graceful_shutdown=0
+            _app(self), port=0, log_level="critical", access_log=False, lifespan="off", timeout_graceful_shutdown=0
         )
         self._server = uvicorn.Server(self._config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
@@ -124,6 +124,8 @@ def answered(script: Script, number: int, body: dict[str, Any], fault: str | Non
         rows = rows[::-1]
     elif fault == "missing-row":
         rows = rows[:-1]
+    elif fault == "no-rows":
+        rows = []
     elif fault == "foreign":
         rows = [*rows, row("p00000000", "supported", "x")]
     elif fault == "duplicate":
@@ -156,8 +158,9 @@ def answered(script: Script, number: int, body: dict[str, Any], fault: str | Non
     return made
 
 
-def _app(script: Script) -> Starlette:
+def _app(server: Server) -> Starlette:
     async def chat(request: Request) -> Response:
+        script = server.script
         body = json.loads(await request.body())
         prompt = prompt_of(body)
         number = len(script.requests)
@@ -175,6 +178,7 @@ def _app(script: Script) -> Starlette:
             script.in_flight -= 1
 
     async def upload(request: Request) -> Response:
+        script = server.script
         head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
         parts = message_from_bytes(head + await request.body()).get_payload()
         content = next(part.get_payload(decode=True) for part in parts if part.get_filename())
@@ -184,9 +188,11 @@ def _app(script: Script) -> Starlette:
                              "filename": "x.jsonl", "purpose": "batch", "status": "processed"})  # fmt: skip
 
     async def content(request: Request) -> Response:
+        script = server.script
         return Response(script.files[request.path_params["id"]])
 
     async def create(request: Request) -> Response:
+        script = server.script
         body = json.loads(await request.body())
         fate = script.batch_create(script.created)
         script.created += 1
@@ -211,6 +217,7 @@ def _app(script: Script) -> Starlette:
         return JSONResponse(script.batches[name])
 
     async def retrieve(request: Request) -> Response:
+        script = server.script
         batch = script.batches.get(request.path_params["id"])
         if batch is None:
             return _error(404, "not_found", "no such batch")
@@ -222,6 +229,7 @@ def _app(script: Script) -> Starlette:
         return JSONResponse(batch)
 
     async def listed(request: Request) -> Response:
+        script = server.script
         if script.list_down:
             return _error(503, "down", "try later")
         newest = list(script.batches.values())[::-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -14,11 +13,22 @@ from verification_pipeline.config import OpenAI
 SECRET = "5a" * 32
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """One server for all tests."""
+    with serving() as server:
+        yield server
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[[Script | None], Server]]:
-    """Start scripted servers that end with the test."""
-    with ExitStack() as stack:
-        yield lambda script=None: stack.enter_context(serving(script))
+def serve(server: Server) -> Callable[..., Server]:
+    """Give the server a new script."""
+
+    def made(script: Script | None = None) -> Server:
+        server.script = script or Script()
+        return server
+
+    return made
 
 
 @pytest.fixture

@@ -15,18 +15,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from verification_pipeline.checkers.evidence import locate
-from verification_pipeline.checkers.fences import visible
-from verification_pipeline.checkers.llm.questions import Question
-from verification_pipeline.checkers.protocol import Judgement, NotChecked, Outcome
-from verification_pipeline.text.index import WordIndex
-
 VERSION = "1"
 """Raise when the same answer may be read otherwise than before."""
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _CODE_BLOCK = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
-_LONGEST_RATIONALE = 600
 
 
 class Row(BaseModel):
@@ -111,38 +104,6 @@ def read(reply: Reply, labels: Collection[str], offered: Mapping[str, Collection
         else:
             faults[row.pair] = wrong
     return Reading(good, faults)
-
-
-def outcome(
-    question: Question, row: Row, correct_sha256: str | None, *, model: str, prompt: str, least: int
-) -> Outcome:
-    """A stored row as the outcome of a question: its evidence is looked up in the text it must stand in."""
-    item, pair_id = question.item, question.item.pair.pair_id
-    holder, shown = item.evidence, question.stretches
-    if row.verdict == "wrong-source":
-        passages = [one for _, one in question.offered if one.span.text_sha256 == correct_sha256]
-        if not passages:
-            return NotChecked(pair_id, "invalid-answer", rationale="it names a source that was not shown")
-        holder = item.own[passages[0].span.source_key]
-        shown = tuple((one.span.start, one.span.end) for one in passages)
-    rationale = " ".join(visible(row.rationale).split())[:_LONGEST_RATIONALE]
-    span = locate(row.evidence, holder, shown)
-    if row.verdict != "unsupported":
-        if span is None:
-            return NotChecked(pair_id, "evidence-not-in-source", rationale=rationale)
-        if len(WordIndex.build(span.text)) < min(least, len(holder.body.index)):
-            return NotChecked(pair_id, "invalid-answer", rationale="its evidence is too short to show anything")
-    contradicted = row.verdict == "contradicted"
-    return Judgement(
-        pair_id,
-        "unsupported" if row.verdict == "contradicted" else row.verdict,
-        rationale,
-        span,
-        contradicted,
-        holder.source.source_key if row.verdict == "wrong-source" else None,
-        model=model,
-        prompt_version=prompt,
-    )
 
 
 def _usage(found: object) -> Usage:

@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import orjson
 from filelock import FileLock
 from openai import APIError, APIStatusError, OpenAI
 from openai.types import Batch
 
+from verification_pipeline.checkers.llm.client import tls
 from verification_pipeline.checkers.llm.credentials import Secret, key_of
 from verification_pipeline.checkers.llm.ledger import Ledger, OverBudget, Result, Sent, Taken
 from verification_pipeline.checkers.llm.online import Job, Left, completed, sending_of
@@ -280,7 +282,10 @@ def _poll(client: OpenAI, key: Secret, ledger: Ledger, rules: Rules, one: _Open)
             return "running"
         files = [
             _downloaded(
-                client, ledger.folder / "answers" / f"{one.file.removesuffix('.jsonl')}-{one.id}-{kind}.jsonl", file
+                client,
+                key,
+                ledger.folder / "answers" / f"{one.file.removesuffix('.jsonl')}-{one.id}-{kind}.jsonl",
+                file,
             )
             for kind, file in (("output", batch.output_file_id), ("error", batch.error_file_id))
             if file
@@ -296,7 +301,7 @@ def _poll(client: OpenAI, key: Secret, ledger: Ledger, rules: Rules, one: _Open)
         return "running"
     tally = Tally()
     for path in files:
-        tally += bring_in(ledger, rules, "batch", path.read_bytes(), one.id, key)
+        tally += bring_in(ledger, rules, "batch", path.read_bytes(), one.id)
     faults = [error.code or "" for error in (batch.errors.data or [])] if batch.errors else []
     rest = {"expired": "expired", "cancelled": "cancelled", "failed": "failed"}.get(batch.status, "missing")
     missing = ledger.release_batch(one.id, rest, ", ".join(sorted(set(faults)))[:200] or None, time.time())
@@ -305,7 +310,7 @@ def _poll(client: OpenAI, key: Secret, ledger: Ledger, rules: Rules, one: _Open)
     return state
 
 
-def bring_in(ledger: Ledger, rules: Rules, mode: str, raw: bytes, batch: int | None, key: Secret | None) -> Tally:
+def bring_in(ledger: Ledger, rules: Rules, mode: str, raw: bytes, batch: int | None) -> Tally:
     """Enter the lines of a result file, in any order, each request once; a call that was killed is simply repeated."""
     requests = ledger.open_requests(batch)
     seen: set[str] = set()
@@ -314,7 +319,7 @@ def bring_in(ledger: Ledger, rules: Rules, mode: str, raw: bytes, batch: int | N
     for text in raw.split(b"\n"):
         if not text.strip():
             continue
-        name, result, kind = _line(ledger, rules, mode, key.out_of_bytes(text) if key else text, requests)
+        name, result, kind = _line(ledger, rules, mode, text, requests)
         if name in seen:
             kind, result = Tally(duplicate=1), None
         elif name:
@@ -386,9 +391,9 @@ def write_whole(path: Path, data: bytes) -> None:
     temporary.replace(path)
 
 
-def _downloaded(client: OpenAI, path: Path, file_id: str) -> Path:
+def _downloaded(client: OpenAI, key: Secret, path: Path, file_id: str) -> Path:
     if not path.exists():
-        write_whole(path, client.files.content(file_id).content)
+        write_whole(path, key.out_of_bytes(client.files.content(file_id).content))
     return path
 
 
@@ -406,7 +411,10 @@ def alone(ledger: Ledger) -> FileLock:
 
 
 def _client(rules: Rules, key: Secret) -> OpenAI:
-    return OpenAI(api_key=key.reveal(), base_url=rules.base_url, max_retries=0, timeout=rules.timeout_seconds)
+    http = httpx2.Client(verify=tls(), timeout=rules.timeout_seconds, follow_redirects=False)
+    return OpenAI(
+        api_key=key.reveal(), base_url=rules.base_url, max_retries=0, timeout=rules.timeout_seconds, http_client=http
+    )
 
 
 def _refused(error: APIStatusError, rules: Rules) -> None:

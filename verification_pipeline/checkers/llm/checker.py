@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from verification_pipeline.checkers import prompts
-from verification_pipeline.checkers.llm import answers, batch, money, offline, online
+from verification_pipeline.checkers.llm import batch, judging, money, offline, online
 from verification_pipeline.checkers.llm.credentials import key_of
 from verification_pipeline.checkers.llm.ledger import Answer, Ledger
 from verification_pipeline.checkers.llm.online import Job, Left, Run
@@ -113,7 +113,7 @@ class LLMChecker:
             fault = answer.fault or "missing"
             reason = _REASONS.get(fault, "invalid-answer")
             return NotChecked(pair_id, reason, request_key=answer.request_key, rationale=f"answer refused: {fault}")
-        found = answers.outcome(
+        found = judging.outcome(
             question,
             answer.row,
             answer.correct_sha256,

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -43,6 +45,12 @@ class Delivery:
     """provider-error, rate-limited, too-large, rejected or refused-key"""
     detail: str | None = None
     tries: int = 1
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """The trusted certificates, read once a process."""
+    return httpx2.create_ssl_context()
 
 
 class Pacer:
@@ -107,7 +115,9 @@ class ChatClient:
             base_url=rules.base_url,
             max_retries=0,
             timeout=rules.timeout_seconds,
-            http_client=httpx2.AsyncClient(limits=limits, timeout=rules.timeout_seconds, follow_redirects=False),
+            http_client=httpx2.AsyncClient(
+                verify=tls(), limits=limits, timeout=rules.timeout_seconds, follow_redirects=False
+            ),
         )
 
     async def __aenter__(self) -> ChatClient:
@@ -157,8 +167,9 @@ class ChatClient:
             except APIConnectionError as error:
                 faults, pause, detail = faults + 1, None, f"connection: {type(error.__cause__ or error).__name__}"
             else:
+                clean = self._key.out_of_bytes(response)
                 try:
-                    return Delivery(orjson.loads(response), self._key.out_of_bytes(response), tries=tries)
+                    return Delivery(orjson.loads(clean), clean, tries=tries)
                 except orjson.JSONDecodeError:
                     faults, pause, detail = faults + 1, None, "a body that is not JSON"
             if faults > rules.retries or timeouts >= _TIMEOUT_TRIES:

@@ -41,7 +41,7 @@ def _collect(ledger: Ledger, rules: OpenAI) -> Tally:
         raw = path.read_bytes()
         digest = sha256(raw).hexdigest()
         if not ledger.imported(path.name, digest):
-            tally += bring_in(ledger, rules, "offline-file", raw, None, None)
+            tally += bring_in(ledger, rules, "offline-file", raw, None)
             ledger.mark_imported(path.name, digest)
     for batch, file in ledger.read("SELECT id, file FROM batches WHERE kind = 'offline' AND state = 'intent'"):
         if not ledger.read("SELECT 1 FROM requests WHERE batch = ? AND state = 'sent' LIMIT 1", batch):
