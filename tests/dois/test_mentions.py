@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from verification_pipeline import tables
@@ -145,3 +147,20 @@ def test_many_citations_are_read_in_linear_time() -> None:
     text = "".join(f"The tide rises [{n}]. " for n in range(1, 3_001))
     listed = "\n\n## Sources\n" + "\n".join(f"[{n}] Title {n}. doi:10.5555/a.{n}" for n in range(1, 3_001))
     assert len(mentions(text + listed)) == 3_000
+
+
+def test_a_sentence_with_many_citations_and_remarks_is_read_in_linear_time() -> None:
+    text = "".join(f"a retracted paper [{n}] held, " for n in range(1, 401))
+    listed = "\n\n## Sources\n" + "\n".join(f"[{n}] Title {n}. doi:10.5555/a.{n}" for n in range(1, 401))
+    whole = f"{text} end.{listed}"
+    document = Document(KEY, "c", "d", whole, text_sha256(whole), language="en")
+    citations = extract(document, (), SourceCatalogue.build(()), Settings())
+    started = time.process_time()
+    found = find_mentions(document, citations, (), {}, Settings())
+    assert time.process_time() - started < 5
+    assert all(one.noted_in_document for one in found)
+
+
+def test_a_work_named_in_prose_is_told_from_the_citation_beside_it() -> None:
+    text = "The paper (doi:10.5555/a.1) was retracted, as others say [2].\n\n## Sources\n[2] X. doi:10.5555/b.2\n"
+    assert {one.doi: one.noted_in_document for one in mentions(text)} == {"10.5555/a.1": True, "10.5555/b.2": False}

@@ -52,6 +52,12 @@ class _Patterns:
     denial: re.Pattern[str]
 
 
+def may_remark(text: str, words: Acknowledgement) -> bool:
+    """Whether any of the words stands in a text at all: most documents need no closer look."""
+    patterns = _patterns(words)
+    return any(pattern.search(text) is not None for pattern in (_SHOUTED, patterns.participle, patterns.noun))
+
+
 def remarks(text: str, words: Acknowledgement) -> list[tuple[int, int]]:
     """The ranges of `text` (one sentence, entry or cell) that say of a publication that it was retracted."""
     patterns = _patterns(words)

@@ -8,12 +8,12 @@ its text; what its text merely mentions is not it. Whether the work stands is as
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from verification_pipeline.config import Settings
-from verification_pipeline.dois.acknowledgement import remarks
+from verification_pipeline.config import Acknowledgement, Settings
+from verification_pipeline.dois.acknowledgement import may_remark, remarks
 from verification_pipeline.dois.normalise import (
     FoundDoi,
     FoundId,
@@ -38,10 +38,11 @@ _CLAUSE = re.compile(
     r"[;。；]|:\s|,\s+(?:and|und|et|y|и)\b|\b(?:while|whereas|but|although|though|während|aber|mais|pero|но)\b",
     re.IGNORECASE,
 )
-_OTHER_CLAUSE = 1_000
+_FAR = 1 << 62
+_OTHER_CLAUSE = 1 << 40
 """What a clause boundary between a remark and a citation counts for, in code points."""
 
-_SENTENCE_GAP = 40
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class _Work:
     pmids: list[_Identifier] = field(default_factory=list)
     arxiv: list[_Identifier] = field(default_factory=list)
     entries: list[Reference] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    places: list[Range] = field(default_factory=list)
     cited: bool = False
 
     def identity(self) -> tuple[str, _Identifier] | None:
@@ -106,8 +107,8 @@ def find_mentions(
 
     `own` are the document's own sources, `evidence` the readable ones by source_key. Offsets are code points.
     """
-    speech = _Speech(document, citations, settings)
     works = [*_of_sources(citations, own, evidence), *_of_entries(citations), *_of_prose(document, citations)]
+    speech = _listen(document, citations, works, settings.acknowledgement)
     merged: dict[str, list[tuple[_Work, _Identifier]]] = {}
     for work in works:
         if identity := work.identity():
@@ -154,7 +155,7 @@ def _of_sources(citations: Citations, own: Sequence[Source], evidence: Mapping[s
         seen.add(source.source_key)
         cited = markers.get(source.source_key, [])
         work = _Work(source, source.title, entries=entries.get(source.source_key, []), cited=bool(cited))
-        work.places = [marker.start for marker in cited]
+        work.places = [(marker.start, marker.end) for marker in cited]
         _read_row(work, source)
         for entry in work.entries:
             _read_entry(work, entry)
@@ -166,10 +167,10 @@ def _of_sources(citations: Citations, own: Sequence[Source], evidence: Mapping[s
 
 def _of_entries(citations: Citations) -> Iterator[_Work]:
     """Entries without a source, and what an entry names besides its source's own identifier."""
-    dangling: dict[str, list[int]] = {}
+    dangling: dict[str, list[Range]] = {}
     for marker in citations.markers:
         if marker.source_key is None and marker.target is not None:
-            dangling.setdefault(marker.target, []).append(marker.start)
+            dangling.setdefault(marker.target, []).append((marker.start, marker.end))
     for entry in citations.references:
         if entry.source_key is None:
             places = dangling.get(entry.n or "", [])
@@ -192,13 +193,17 @@ def _of_prose(document: Document, citations: Citations) -> Iterator[_Work]:
 
     for doi in find_dois(document.text):
         if in_prose(doi.start):
-            yield _Work(dois=[_Identifier(doi.doi, doi.raw, doi.start)], places=[doi.start], cited=True)
+            yield _Work(dois=[_Identifier(doi.doi, doi.raw, doi.start)], places=[(doi.start, doi.end)], cited=True)
     for pmid in find_pmids(document.text):
         if in_prose(pmid.start):
-            yield _Work(pmids=[_Identifier(pmid.value, pmid.raw, pmid.start)], places=[pmid.start], cited=True)
+            yield _Work(
+                pmids=[_Identifier(pmid.value, pmid.raw, pmid.start)], places=[(pmid.start, pmid.end)], cited=True
+            )
     for paper in find_arxiv_ids(document.text):
         if in_prose(paper.start):
-            yield _Work(arxiv=[_Identifier(paper.value, paper.raw, paper.start)], places=[paper.start], cited=True)
+            yield _Work(
+                arxiv=[_Identifier(paper.value, paper.raw, paper.start)], places=[(paper.start, paper.end)], cited=True
+            )
 
 
 def _read_row(work: _Work, source: Source) -> None:
@@ -246,91 +251,89 @@ def _own_doi(text: str) -> list[_Identifier]:
     return [_Identifier(stated[0].doi, stated[0].raw, None)]
 
 
+@dataclass(frozen=True, slots=True)
 class _Speech:
-    """What the document says near its citations: sentences with their citations and remarks, found when asked."""
+    """What a document says near its citations: ranges of citations in order, and the remark about each, if any."""
 
-    def __init__(self, document: Document, citations: Citations, settings: Settings) -> None:
-        self._text = document.text
-        self._words = settings.acknowledgement
-        self._prose = sorted(citations.prose)
-        self._starts = [start for start, _ in self._prose]
-        places = {(marker.start, marker.end) for marker in citations.markers if marker.status in ("bound", "dangling")}
-        self._citations = _grouped(document.text, sorted(places))
-        self._citation_starts = [start for start, _ in self._citations]
-        self._remarks: dict[int, list[tuple[int, int]]] = {}
+    text: str
+    words: Acknowledgement
+    citations: Sequence[Range]
+    remarks: Mapping[int, Range]
 
     def says_retracted(self, work: _Work) -> str | None:
         """The words near a citation of the work, or in its entry, that say it was retracted."""
         for entry in work.entries:
-            if found := remarks(entry.entry, self._words):
+            if found := remarks(entry.entry, self.words):
                 return entry.entry[found[0][0] : found[0][1]]
-        for place in work.places:
-            if span := self._near(place):
-                return self._text[span[0] : span[1]]
+        for start, _ in work.places:
+            index = bisect_right(self.citations, (start, _FAR)) - 1
+            if (remark := self.remarks.get(index)) and start < self.citations[index][1]:
+                return self.text[remark[0] : remark[1]]
         return None
 
-    def _near(self, place: int) -> tuple[int, int] | None:
-        index = bisect_right(self._starts, place) - 1
-        if index < 0 or place >= self._prose[index][1] + _SENTENCE_GAP:
-            return None
-        cited = self._citations_in(index)
-        for remark in self._remarks_in(index):
-            nearest = min(cited, key=lambda one: self._distance(remark, one), default=None)
-            if nearest is None or nearest[0] <= place < nearest[1] or self._is_subject(place, remark, cited):
-                return remark
-        alone = len(cited) <= 1
-        for neighbour in (index + 1, index - 1):
-            if alone and self._speaks_of_the_same(index, neighbour):
-                for remark in self._remarks_in(neighbour):
-                    return remark
-        return None
 
-    def _speaks_of_the_same(self, index: int, neighbour: int) -> bool:
-        """Whether the sentence beside has no citation of its own and stands in the same paragraph."""
-        if not 0 <= neighbour < len(self._prose) or self._citations_in(neighbour):
-            return False
-        first, second = sorted((self._prose[index], self._prose[neighbour]))
-        between = self._text[first[1] : second[0]]
-        if between.strip() or between.count("\n") > 1:
-            return False
-        beyond = 2 * neighbour - index
-        if neighbour < index and beyond >= 0 and self._citations_in(beyond):
-            gap = self._text[self._prose[beyond][1] : self._prose[neighbour][0]]
-            return gap.count("\n") > 1
-        return True
-
-    def _citations_in(self, index: int) -> list[tuple[int, int]]:
-        start, end = self._prose[index]
-        first = bisect_right(self._citation_starts, start - 1)
-        last = bisect_right(self._citation_starts, end - 1)
-        return self._citations[first:last]
-
-    def _remarks_in(self, index: int) -> list[tuple[int, int]]:
-        if index not in self._remarks:
-            start, end = self._prose[index]
-            found = remarks(self._text[start:end], self._words)
-            self._remarks[index] = [(start + first, start + last) for first, last in found]
-        return self._remarks[index]
-
-    def _is_subject(self, place: int, remark: tuple[int, int], cited: Sequence[tuple[int, int]]) -> bool:
-        """Whether the remark follows the place in one clause, with no other citation between."""
-        end = next((end for start, end in cited if start <= place < end), place)
-        between = self._text[end : remark[0]]
-        return (
-            end <= remark[0]
-            and not any(end < start < remark[0] for start, _ in cited)
-            and _CLAUSE.search(between) is None
-        )
-
-    def _distance(self, remark: tuple[int, int], citation: tuple[int, int]) -> int:
-        first, second = sorted((remark, citation))
-        between = self._text[first[1] : second[0]]
-        return len(between) + (_OTHER_CLAUSE if _CLAUSE.search(between) else 0)
+def _listen(document: Document, citations: Citations, works: Sequence[_Work], words: Acknowledgement) -> _Speech:
+    places = {place for work in works for place in work.places}
+    places |= {(one.start, one.end) for one in citations.markers if one.status in ("bound", "dangling")}
+    grouped = _grouped(document.text, sorted(places))
+    said = _attributed(document.text, sorted(citations.prose), grouped, words)
+    return _Speech(document.text, words, grouped, said)
 
 
-def _grouped(text: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _attributed(
+    text: str, prose: Sequence[Range], citations: Sequence[Range], words: Acknowledgement
+) -> dict[int, Range]:
+    """For each citation (by index) the remark that is about it: in its sentence, or alone in the sentence beside."""
+    said: dict[int, Range] = {}
+    if not may_remark(text, words):
+        return said
+    inside = [_between(citations, start, end) for start, end in prose]
+    for index, (start, end) in enumerate(prose):
+        for first, last in remarks(text[start:end], words):
+            remark = (start + first, start + last)
+            if inside[index]:
+                about = _about(text, remark, citations, inside[index])
+            else:
+                about = _beside(text, prose, inside, index)
+            for citation in about:
+                said.setdefault(citation, remark)
+    return said
+
+
+def _about(text: str, remark: Range, citations: Sequence[Range], inside: range) -> list[int]:
+    """Citations of the remark's own sentence that it is about: the nearest, and one before it in the same clause."""
+    right = bisect_right(citations, remark, inside.start, inside.stop)
+    beside = [index for index in (right - 1, right) if index in inside]
+    distances = {index: _distance(text, remark, citations[index]) for index in beside}
+    nearest = min(beside, key=lambda index: distances[index])
+    return [index for index in beside if index == nearest or (index < right and distances[index] < _OTHER_CLAUSE)]
+
+
+def _beside(text: str, prose: Sequence[Range], inside: Sequence[range], index: int) -> list[int]:
+    """The one citation of the sentence before, else of the one after, in the same paragraph."""
+    for neighbour in (index - 1, index + 1):
+        if 0 <= neighbour < len(prose) and inside[neighbour]:
+            first, second = sorted((prose[index], prose[neighbour]))
+            between = text[first[1] : second[0]]
+            if not between.strip() and between.count("\n") < 2:
+                return list(inside[neighbour]) if len(inside[neighbour]) == 1 else []
+    return []
+
+
+def _between(citations: Sequence[Range], start: int, end: int) -> range:
+    return range(bisect_left(citations, (start, 0)), bisect_left(citations, (end, 0)))
+
+
+def _distance(text: str, one: Range, other: Range) -> int:
+    """Code points between two ranges; another clause is further than any sentence is long."""
+    first, second = sorted((one, other))
+    between = text[first[1] : second[0]]
+    return len(between) + (_OTHER_CLAUSE if _CLAUSE.search(between) else 0)
+
+
+def _grouped(text: str, places: Sequence[Range]) -> list[Range]:
     """Citations that follow each other with nothing but separators between them are one: `[1, 2]`, `[1] and [2]`."""
-    groups: list[tuple[int, int]] = []
+    groups: list[Range] = []
     for start, end in places:
         if groups and (start < groups[-1][1] or _SAME_CITATION.fullmatch(text, groups[-1][1], start)):
             groups[-1] = (groups[-1][0], max(end, groups[-1][1]))

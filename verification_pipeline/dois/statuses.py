@@ -259,7 +259,8 @@ def _said(
     """The columns from `status` on. What a register failed to confirm is never `ok`."""
     status, reason = decision.status, decision.reason
     flags = set(decision.flags) | ({"stale"} if answers.stale else set())
-    lacking = list(answers.missing) or ([] if answers.registers else ["no register asked"])
+    named = work["asked_doi"] or work["pmid"]
+    lacking = list(answers.missing) or (["no register asked"] if named and not answers.registers else [])
     if answers.unknown and not known:
         lacking.append("no such DOI")
     if status == precedence.OK and lacking:
