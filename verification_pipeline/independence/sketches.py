@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -141,7 +142,8 @@ class _Join:
         self._count = int(rank.max()) + 1
         self._owners = np.repeat(np.arange(len(columns), dtype=np.int32), np.diff(columns.offsets))
         parts = 1 + len(columns.hashes) // _PART
-        self._bounds = np.linspace(0, int(columns.hashes.max()) + 1, parts + 1)[1:-1]
+        step = int(columns.hashes.max()) // parts + 1
+        self._bounds = [step * k for k in range(parts + 1)]
         self.page = np.zeros(len(columns), np.int64)
         """Hashes of each sketch that belong to the page around the text."""
         self.site = np.zeros(len(columns), np.int64)
@@ -158,7 +160,7 @@ class _Join:
 
     def measure(self) -> None:
         """Fill the figures, in two passes over the hashes: first how common they are, then who shares them."""
-        whole = [next(self._groups())] if not len(self._bounds) else []  # one range: sorted once
+        whole = [next(self._groups())] if len(self._bounds) == 2 else []  # one range: sorted once
         common = np.zeros(len(self._columns), np.int64)
         for _, owners, sizes in whole or self._groups():
             common += np.bincount(owners[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=len(common))
@@ -175,11 +177,11 @@ class _Join:
 
     def _groups(self) -> Iterator[tuple[I64, NDArray[np.int32], I64]]:
         """Hashes in order with their owners by rank, and the sizes of the runs of equal hashes."""
-        part = np.searchsorted(self._bounds, self._columns.hashes, side="right")
-        ranked = self._rank[self._owners] >= 0
-        for k in range(len(self._bounds) + 1):
-            inside = np.flatnonzero((part == k) & ranked)
-            hashes, owners = self._columns.hashes[inside], self._owners[inside]
+        every = self._columns.hashes
+        for low, high in pairwise(self._bounds):
+            inside = np.flatnonzero((every >= low) & (every < high))
+            inside = inside[self._rank[self._owners[inside]] >= 0]
+            hashes, owners = every[inside], self._owners[inside]
             order = np.lexsort((self._rank[owners], hashes))
             hashes, owners = hashes[order], owners[order]
             starts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))[: len(hashes)]
