@@ -14,19 +14,21 @@ import numpy as np
 import polars as pl
 
 from verification_pipeline import tables, triage
-from verification_pipeline.checkers.evidence import locate
+from verification_pipeline.config import Settings
 from verification_pipeline.keys import hash_of
 from verification_pipeline.night import Night
+from verification_pipeline.quotes.compare import Searchable, find
+from verification_pipeline.quotes.quotation import Quotation
 from verification_pipeline.records import Evidence, Pair
 from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
 from verification_pipeline.stages import loading
 from verification_pipeline.store import Store
 from verification_pipeline.tables import Span
-from verification_pipeline.text.index import U64, IndexedText, WordIndex
+from verification_pipeline.text.index import U64, WordIndex
 
 NAME = "elsewhere"
 _ARCHIVE = "*"
-_CODE = ("triage", "text", "checkers/evidence", "stages/elsewhere")
+_CODE = ("triage", "text", "quotes", "stages/elsewhere")
 _RUN_WORDS = 4
 _MIN_SHARE = 0.34
 _PAIR_COLUMNS = ("pair_id", "verdict", "checked")
@@ -112,36 +114,43 @@ def _scan_shard(
     links = store.read_all("document_sources", ["document_key", "source_key"])
     own = {key: frozenset(part["source_key"]) for key, part in loading.grouped(links).items()}
     totals = np.bincount([number for held in owners for number in held], minlength=len(queries))
+    least = np.maximum(1, totals * _MIN_SHARE)
     reader = loading.TextReader(store)
     settings = next(iter(scope.settings.values()))
     found: list[FoundRow] = []
     for source in loading.sources_of(store.read("sources", shard)):
-        if source.status != "ok" or source.text_sha256 is None:
+        evidence = loading.evidence_of([(source, shard)], reader).get(source.source_key)
+        hits = (
+            [] if evidence is None else np.flatnonzero(np.isin(grams, evidence.body.index.grams(_RUN_WORDS))).tolist()
+        )
+        if evidence is None or not hits:
             continue
-        text = reader.of(shard).get(source.text_sha256)
-        if text is None:
-            continue
-        body = IndexedText(source.text_sha256, text)
-        hits = np.flatnonzero(np.isin(grams, body.index.grams(_RUN_WORDS)))
-        if not len(hits):
-            continue
-        counts = np.bincount([number for hit in hits.tolist() for number in owners[hit]], minlength=len(queries))
-        evidence = Evidence(source, body)
-        for number in np.flatnonzero(counts >= np.maximum(1, totals * _MIN_SHARE)).tolist():
+        counts = np.bincount([number for hit in hits for number in owners[hit]], minlength=len(queries))
+        searchable = Searchable(evidence.body)
+        for number in np.flatnonzero(counts >= least).tolist():
             query = queries[number]
             if source.source_key in own.get(query.document_key, ()):
                 continue
-            if query.pair is None:
-                span = locate(query.words, evidence)
-            else:
-                rebound = replace(query.pair, source_key=source.source_key)
-                row = triage.triage([rebound], {source.source_key: evidence}, settings)[0]
-                span = row.span if row.outcome == "auto-passed" else None
+            span = _supporting_span(query, evidence, searchable, settings)
             if span is not None:
                 score = 1.0 if query.pair is None else float(counts[number] / totals[number])
                 pair_id = query.pair.pair_id if query.pair else None
                 found.append(FoundRow(pair_id, query.quote_id, query.document_key, source.source_key, span, score))
     return found
+
+
+def _supporting_span(query: _Query, evidence: Evidence, searchable: Searchable, settings: Settings) -> Span | None:
+    """Where a source holds the quote verbatim, or passes the claim without a reader; None where it does not."""
+    key = evidence.source.source_key
+    if query.pair is not None:
+        rebound = replace(query.pair, source_key=key)
+        row = triage.triage([rebound], {key: evidence}, settings)[0]
+        return row.span if row.outcome == "auto-passed" else None
+    match = find(Quotation.parse(query.words), searchable, settings.quotes, near=False)
+    if match is None:
+        return None
+    text = evidence.body.text
+    return Span(key, evidence.body.sha256, match.start, match.end, text[match.start : match.end])
 
 
 def _best(found: list[FoundRow]) -> list[FoundRow]:
