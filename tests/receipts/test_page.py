@@ -201,4 +201,4 @@ def test_a_quotation_that_ends_inside_a_marker_has_no_sign():
     archive.quote(key, "said so [1", source, "not-found")
     page = Page(pages(archive)["a"])
     assert "[1]✓" in page.text
-    assert "”∅" not in page.text
+    assert "∅" not in page.text

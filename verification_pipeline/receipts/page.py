@@ -37,7 +37,8 @@ STATES: dict[str, tuple[str, str]] = {
 }
 """What a citation can be, worst first, with its sign and its words."""
 
-QUOTE_SIGNS = {"verified": "”✓", "altered": "”✗", "not-found": "”∅", "not-checked": "”…"}
+QUOTE_SIGNS = {"verified": "✓", "altered": "✗", "not-found": "∅", "not-checked": "…"}
+_CLOSING = "\"'”’“»›」』"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +111,11 @@ def _pieces(receipt: Row, pairs: Sequence[Cited], text: str) -> list[tuple[int, 
     """Everything that is put into the document, in order: a chip for each marker, a sign after each quotation."""
     chips = _chips(receipt["markers"]["rows"], pairs, text)
     covered = [(start, end) for start, end, _ in chips]
-    signs = [
-        (row["end"], row["end"], _quote_sign(number, row))
-        for number, row in enumerate(receipt["quote_integrity"]["rows"])
-        if not _inside(covered, row["end"])
-    ]
+    signs = []
+    for number, row in enumerate(receipt["quote_integrity"]["rows"]):
+        at = row["end"] + (text[row["end"] : row["end"] + 1] in tuple(_CLOSING))
+        if not _inside(covered, at):
+            signs.append((at, at, _quote_sign(number, row)))
     return sorted([*chips, *signs], key=lambda piece: piece[:2])
 
 
