@@ -211,7 +211,7 @@ def _read_row(work: _Work, source: Source) -> None:
         work.dois.append(_Identifier(doi, source.doi, None))
     if source.pmid and (pmid := normalise_pmid(source.pmid)):
         work.pmids.append(_Identifier(pmid, source.pmid, None))
-    for url in filter(None, (source.url, source.canonical_url)):
+    if url := source.url or source.canonical_url:
         _read_address(work, url, None)
 
 

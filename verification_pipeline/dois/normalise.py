@@ -287,6 +287,9 @@ _ARXIV_DOI = re.compile(rf"10\.48550/arxiv\.(?P<id>{_ARXIV_ID})(?:v[0-9]{{1,3}})
 
 def find_pmids(text: str) -> list[FoundId]:
     """Every PubMed id of a text that says it is one (`PMID 123`, an address at PubMed or Europe PMC)."""
+    lower = text.lower()
+    if not any(word in lower for word in ("pmid", "pubmed", "europepmc")):
+        return []
     return [
         FoundId(found["id"].lstrip("0"), found.start("id"), found.end("id"), found["id"])
         for found in _PMID.finditer(text)
@@ -306,6 +309,9 @@ def normalise_pmid(raw: str) -> str | None:
 
 def find_arxiv_ids(text: str) -> list[FoundId]:
     """Every arXiv id of a text that says it is one (`arXiv:…`, an address at arXiv), without its version."""
+    lower = text.lower()
+    if "arxiv" not in lower and "alphaxiv" not in lower:
+        return []
     return [
         FoundId(found["id"].lower(), found.start("id"), found.end("id"), found["id"]) for found in _ARXIV.finditer(text)
     ]
