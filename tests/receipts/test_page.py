@@ -187,10 +187,8 @@ def test_the_same_receipt_is_the_same_page(html: str):
 
 
 def test_a_quotation_has_its_sign_after_its_words_and_its_edits_with_it(html: str):
-    page = Page(html)
-    assert (
-        "before the decade ends”✗quotation alteredwill double the grid before 2030the decade ends → 2030" in page.text
-    )
+    sign = '"✗quotation alteredwill double the grid before 2030the decade ends → 2030'
+    assert f"before the decade ends{sign}" in Page(html).text
 
 
 def test_a_quotation_that_ends_inside_a_marker_has_no_sign():
