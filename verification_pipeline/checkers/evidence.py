@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verification_pipeline.checkers.fences import neutral, neutral_map
+from verification_pipeline.checkers.fences import neutral, visible, visible_map
 from verification_pipeline.records import Evidence
 from verification_pipeline.tables import Span
 from verification_pipeline.text.normalise import normalise
 
 Range = tuple[int, int]
+_AS_WRITTEN = str.maketrans("\u2039\u203a", "<>")  # what a fence shows for them
 
 
 def locate(words: str, evidence: Evidence, shown: Sequence[Range] = ()) -> Span | None:
@@ -35,15 +36,14 @@ def _found(words: str, text: str) -> Range | None:
     start = text.find(words)
     if start >= 0:
         return start, start + len(words)
-    as_shown = neutral_map(text)
-    wanted = neutral(words).strip()
-    start = as_shown.text.find(wanted) if wanted else -1
+    seen, wanted = visible_map(text), visible(words).strip()
+    start = neutral(seen.text).find(neutral(wanted)) if wanted else -1
     if start >= 0:
-        return as_shown.original(start, start + len(wanted))
-    normal = normalise(wanted).text.strip()
-    held = normalise(as_shown.text, beside=wanted)
-    start = held.text.find(normal) if normal else -1
-    if start < 0:
-        return None
-    first, last = held.original(start, start + len(normal))
-    return as_shown.original(first, last)
+        return seen.original(start, start + len(wanted))
+    held = normalise(seen.text, beside=wanted)
+    for form in (wanted, wanted.translate(_AS_WRITTEN)):
+        normal = normalise(form).text.strip()
+        start = held.text.find(normal) if normal else -1
+        if start >= 0:
+            return seen.original(*held.original(start, start + len(normal)))
+    return None

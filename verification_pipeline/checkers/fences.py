@@ -40,14 +40,17 @@ _TEMPLATE = re.compile(r"\[(?=/?[ ]?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TO
 
 
 @dataclass(frozen=True, slots=True)
-class Neutral:
-    """A text as it is shown, and where each of its code points stood: `kept` are (shown, original, length) runs."""
+class Visible:
+    """The visible part of a text, and where each of its code points stood: `kept` are (shown, original, length) runs.
+
+    `neutral` replaces code points one for one, so offsets of the neutral text are offsets of this one.
+    """
 
     text: str
     kept: tuple[tuple[int, int, int], ...]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The half-open span of the original that [start, end) of the shown text came from."""
+        """The half-open span of the original that [start, end) of the visible text came from."""
         return self._at(start), self._at(end - 1) + 1
 
     def _at(self, offset: int) -> int:
@@ -70,7 +73,7 @@ def fenced(kind: str, mark: str, body: str) -> str:
 def neutral(text: str) -> str:
     """The text without what no reader sees, and with no character that opens a delimiter, a tag or a control token.
 
-    Every replacement is one code point for one, so the shown text can be followed back (`neutral_map`). Idempotent.
+    Every replacement is one code point for one, so the shown text can be followed back (`visible_map`). Idempotent.
     """
     text = visible(text)
     if "[" in text:
@@ -83,8 +86,8 @@ def visible(text: str) -> str:
     return _BREAK.sub("\n", _INVISIBLE.sub("", text))
 
 
-def neutral_map(text: str) -> Neutral:
-    """`neutral(text)` with its way back."""
+def visible_map(text: str) -> Visible:
+    """`visible(text)` with its way back."""
     kept: list[tuple[int, int, int]] = []
     shown = done = 0
     for match in _INVISIBLE.finditer(text):
@@ -94,7 +97,7 @@ def neutral_map(text: str) -> Neutral:
         done = match.end()
     if len(text) > done:
         kept.append((shown, done, len(text) - done))
-    return Neutral(neutral(text), tuple(kept))
+    return Visible(visible(text), tuple(kept))
 
 
 def one_line(text: str, limit: int = 200) -> str:

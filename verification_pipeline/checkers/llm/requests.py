@@ -72,7 +72,8 @@ class Packer:
         for question in sorted(group, key=lambda one: limits.get(one.key, most)):
             size = min(most, limits.get(question.key, most))
             full = part and (
-                len(part) >= min(size, limits.get(part[0].key, most))
+                len(part) >= size
+                or size != min(most, limits.get(part[0].key, most))
                 or any(question.label == other.label for other in part)
                 or not self._affordable([*part, question])
             )
