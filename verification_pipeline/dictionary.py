@@ -44,7 +44,8 @@ def _lines() -> Iterator[str]:
     yield from _queries("analyses/")
     yield "\n## Metrics\n"
     yield "Rows of table `metrics`, per corpus and for the whole archive (`*`). How intervals are made is said in"
-    yield "`verification_pipeline/metrics.py`; a share of an exact count has an interval without width.\n"
+    yield "`verification_pipeline/metrics.py`; a share of an exact count has an interval without width. They speak of"
+    yield "sampling and of what stayed unread, not of the checker's own errors, which are measured apart.\n"
     yield "| metric | what it says |\n|---|---|"
     for name, says in metrics.NAMES.items():
         yield f"| `{name}` | {says} |"

@@ -11,7 +11,8 @@ square-and-add rule (MOVER; Zou & Donner, Statistics in Medicine 27, 2008), whic
 
 What is unread for a reason other than the draw (no text, low confidence, budget …) is not random: it is left out of
 the estimate and bounded instead. `<verdict>_share_bounds` gives the share among all pairs with a source, from none of
-the unread pairs having the verdict to all of them. Exact counts have intervals of no width.
+the unread pairs having the verdict to all of them. Exact counts have intervals of no width. Intervals speak of what
+was drawn, not of the checker's own errors: its accuracy is measured apart.
 """
 
 from __future__ import annotations
