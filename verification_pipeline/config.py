@@ -116,8 +116,7 @@ class Triage(Section):
     strong: Literal["number-rule", "always-read"] = Field(
         "number-rule", description="Whether strong pairs may pass by the number rule at all."
     )
-    min_words: int = Field(3, ge=2, description="Fewest content words of a claim that passes by words alone.")
-    min_words_with_number: int = Field(2, ge=1, description="Fewest content words beside the numbers of a claim.")
+    min_words: int = Field(3, ge=2, description="Fewest content words and numbers of a claim that may pass.")
     places: int = Field(8, ge=1, description="Places of a source that are looked at for one claim.")
     stretch: float = Field(
         3.0, ge=1, description="Words that the place may have beyond the claim's, as a multiple, for a pass by words."
@@ -215,7 +214,8 @@ class Triage(Section):
                     " include/exclude including/excluding increased/reduced increase/reduction gained/declined"
                     " rose/declined rose/dropped grew/declined stieg/sank stiegen/sanken zunahme/abnahme"
                     " mehr/weniger augmenté/diminué hausse/baisse aumentó/disminuyó creció/cayó вырос/упал"
-                    " выросла/упала выросло/упало"
+                    " выросла/упала выросло/упало 前/后 上/下 增/减 升/降"
+                    " 涨/跌 高/低 南/北 东/西 男/女 增加/减少 上升/下降"
                 )
             )
         ),
@@ -283,7 +283,9 @@ class Embedded(Section):
     elsewhere_below: float = Field(
         0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
     )
-    elsewhere_supported: float = Field(0.8, ge=0, le=1, description="Probability that makes another source the right one.")
+    elsewhere_supported: float = Field(
+        0.8, ge=0, le=1, description="Probability that makes another source the right one."
+    )
     elsewhere_share: float = Field(
         0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."
     )

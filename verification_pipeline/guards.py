@@ -211,7 +211,7 @@ def _order(claim: Claim, place: Place, lists: WordLists) -> str | None:
     order = _in_order(claim, place)
     breaks = sum(right < left for left, right in pairwise(order))
     if claim.numbers:
-        if breaks > 2 or len(order) < 2 * (breaks + 1) or _names_moved(claim, order):
+        if breaks > 2 or len(order) + len(claim.numbers) < 2 * (breaks + 1) or _names_moved(claim, order):
             return "order"
         return None
     if breaks > 1 or (breaks and (len(order) < 4 or _names_moved(claim, order))):

@@ -75,6 +75,7 @@ _EDGE = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e|Inc|Ltd|Corp|Co|Jr|Sr|Gen|Gov|Sen|Mt|M\.D|Ph\.D|D\.C))$"
 )
+_CODE = re.compile(r"`[^`\n]*`")
 _REACH = 700
 """How far around a word a sentence may reach, code points; a longer one gives no pass."""
 
@@ -185,7 +186,7 @@ def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | N
     """The guard that refuses a claim whatever its source says."""
     if pair.strong and (rules.strong == "always-read" or not claim.numbers):
         return "strong"
-    if len(claim.hashes) < (rules.min_words_with_number if claim.numbers else rules.min_words):
+    if not claim.hashes or len(claim.hashes) + len(claim.numbers) < rules.min_words:
         return "too-few-words"
     if _PRONOUN.match(claim.text):
         return "pronoun"
@@ -292,7 +293,8 @@ def uncited_numbers(
     found: list[UncitedNumber] = []
     missing: list[tuple[int, Number]] = []
     for start, end in _uncited(citations.prose, sorted(cited)):
-        missing += [(start, number) for number in parse(document.text[start:end], document.language)]
+        written = _CODE.sub(lambda match: " " * len(match.group()), document.text[start:end])
+        missing += [(start, number) for number in parse(written, document.language)]
     if not missing:
         return []
     known = _Numbers(list(evidence.values()))
