@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from verification_pipeline.dois.precedence import REVERSED, Decision, Notice, decide, kind_of, reconciled
 
@@ -216,3 +219,59 @@ def test_types_are_folded() -> None:
     spellings = ("Expression of concern", "expression_of_concern", "expression-of-concern", "EXPRESSION OF CONCERN")
     assert {kind_of(spelling) for spelling in spellings} == {"concern"}
     assert kind_of("retration") == "retraction"
+
+
+REGISTERS = (("retraction-watch", ""), ("crossref", "retraction-watch"), ("crossref", "publisher"), ("pubmed", ""))
+NATURES = (
+    "Retraction",
+    "Correction",
+    "Expression of concern",
+    "Reinstatement",
+    "partial_retraction",
+    "withdrawal",
+    "new_version",
+)
+
+
+@st.composite
+def notices(draw: st.DrawFn) -> list[Notice]:
+    made = []
+    for number in range(draw(st.integers(0, 6))):
+        day = draw(st.none() | st.dates(date(2000, 1, 1), date(2025, 1, 1)))
+        name, witness = draw(st.sampled_from(REGISTERS))
+        reasons = draw(st.sets(st.sampled_from(["updated to correction", "retract and replace", "error in data"])))
+        doi = draw(st.sampled_from([None, DOI, "10.5555/n.1", f"10.5555/n.{number + 2}"]))
+        nature = draw(st.sampled_from(NATURES))
+        made.append(Notice(name, nature, day, day, doi, doi, frozenset(reasons), witness=witness))
+    return made
+
+
+@given(notices(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(rows: list[Notice], chance: Random) -> None:
+    shuffled = list(rows)
+    chance.shuffle(shuffled)
+    assert status(*rows) == status(*shuffled)
+
+
+@given(notices())
+def test_a_retraction_by_retraction_watch_after_all_else_retracts(rows: list[Notice]) -> None:
+    last = notice("Retraction", 2026, notice_doi="10.5555/last")
+    assert status(*rows, last).status == "retracted"
+
+
+@given(notices())
+def test_a_reinstatement_by_retraction_watch_clears_only_what_is_dated(rows: list[Notice]) -> None:
+    decision = status(*rows, notice("Reinstatement", 2026, notice_doi="10.5555/last"))
+    assert "reinstated" in decision.flags
+    if all(one.date for one in rows):
+        assert decision.status == "ok"
+    elif decision.status == "retracted":
+        assert "review" in decision.flags
+
+
+@given(notices())
+def test_a_type_nobody_knows_is_flagged_and_changes_nothing(rows: list[Notice]) -> None:
+    odd = notice("blessing", 2024, notice_doi="10.5555/odd")
+    plain, with_odd = status(*rows), status(*rows, odd)
+    assert with_odd.status == plain.status
+    assert set(with_odd.flags) == {*plain.flags, "unclassified_notice"}

@@ -362,3 +362,14 @@ def test_the_header_of_a_written_file_is_the_registers() -> None:
     assert header[0] == "Record ID"
     assert header[-1] == ""
     assert len(header) == 21
+
+
+def test_nothing_to_sweep_is_no_fault(tmp_path: Path) -> None:
+    settings = Registers(
+        retraction_watch=write(tmp_path, {}), crossref=True, pubmed=True, crossref_url="http://127.0.0.1:9"
+    )
+    for works in (register.works(), register.works(None, work_id="source:1")):
+        result = run(works, Stored.nothing(), settings, NIGHT.date(), NIGHT, NIGHT)
+        assert not result.outages
+        assert not result.lookups.height
+        assert result.statuses.height == works.height

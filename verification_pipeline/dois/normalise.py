@@ -6,7 +6,7 @@ and no DOI is followed further than `_LONGEST` code points.
 
 The nine rules for DOIs:
 
-1. NFC, HTML unescaped, zero-width characters and soft hyphens dropped, dashes mapped to `-`, LaTeX escapes undone;
+1. NFC, HTML unescaped, zero-width characters and soft hyphens dropped, dashes mapped to `-`, backslash escapes undone;
 2. resolver addresses and `doi:` prefixes are not part of it; a shortDOI (`10/abc`) is no DOI name;
 3. percent-decoded once; starts at `10.\\d{4,9}(.\\d+)*/`;
 4. ends at white space, a quotation mark, `|`, a backtick, `^`, an unbalanced closing bracket, an HTML tag, or where
@@ -40,7 +40,7 @@ _UNIT = re.compile(
     rf"(?P<invisible>[{_INVISIBLE}]+)"
     r"|(?P<entity>&(?:[A-Za-z][A-Za-z0-9]{1,8}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
     r"|(?P<percent>%[0-9A-Fa-f]{2})"
-    r"|\\(?P<latex>[_%&#$])"
+    r"|\\(?P<escaped>[_%&#$()\[\]<>{}*.;:~+-])"
     r"|(?P<tag></?(?:a|abbr|article|b|blockquote|br|cite|code|dd|div|dl|dt|em|font|h[1-6]|hr|i|img|li|mark|ol|p|pre|q"
     r"|s|section|small|span|strong|sub|sup|table|tbody|td|th|thead|tr|u|ul)(?=[\s/>]))"
     r"|(?P<next>[,;&][ \t]*+(?:https?://|doi:|10\.[0-9]{4,9}(?:\.[0-9]{1,9}){0,4}/))"
@@ -208,12 +208,12 @@ def _characters(text: str, start: int, stop: int) -> Iterator[_Character]:
                 if not re.match(f"[{_INVISIBLE}]", value):
                     yield _Character(value, first, position, literal=meant == "&")
         else:
-            value = (unit["latex"] or unit["other"]).translate(_DASHES)
+            value = (unit["escaped"] or unit["other"]).translate(_DASHES)
             if value in _LONG_DASHES:
                 if not text[position : position + 1].isdigit():
                     return
                 value = "-"
-            yield _Character(value, first, position, literal=not unit["latex"])
+            yield _Character(value, first, position, literal=not unit["escaped"])
 
 
 def _escapes(text: str, start: int, stop: int) -> bytes:
