@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -241,11 +242,20 @@ def test_a_register_that_forgot_its_canary_is_down(server: Server) -> None:
 
 
 def test_requests_in_flight_are_bounded_and_paced_by_the_headers(server: Server) -> None:
-    server.headers = {"x-rate-limit-limit": "50", "x-rate-limit-interval": "1s"}
+    server.headers = {"x-rate-limit-limit": "50", "x-rate-limit-interval": "1s", "x-concurrency-limit": "3"}
     server.crossref = {f"10.5555/p.{n}": item(f"10.5555/p.{n}") for n in range(40)}
-    swept(register.works(*server.crossref), settings(server, crossref_batch=1, concurrency=3))
+    started = time.monotonic()
+    swept(register.works(*server.crossref), settings(server, crossref_batch=1, concurrency=16))
     assert server.most_in_flight <= 3
     assert len(server.log) == 40
+    assert time.monotonic() - started > 39 / 50
+
+
+def test_without_headers_the_configured_number_is_in_flight(server: Server) -> None:
+    server.crossref = {f"10.5555/p.{n}": item(f"10.5555/p.{n}") for n in range(60)}
+    swept(register.works(*server.crossref), settings(server, crossref_batch=1, concurrency=5))
+    assert 1 < server.most_in_flight <= 5
+    assert len(server.log) == 60
 
 
 MEDLINE = """PMID- 77

@@ -7,7 +7,9 @@ is asked and what its bodies mean is in its own module.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -70,7 +72,10 @@ class Answers:
 
 
 class Client:
-    """One register's connection: at most `concurrency` requests in flight, spaced as its headers ask."""
+    """One register's connection: never more requests in flight, nor closer together, than its headers allow.
+
+    One request goes ahead; `concurrency` more may follow once its answer shows what the server takes.
+    """
 
     def __init__(self, base: str, settings: Registers) -> None:
         agent = f"{_AGENT} (mailto:{settings.mailto})" if settings.mailto else _AGENT
@@ -82,7 +87,9 @@ class Client:
             headers={"User-Agent": agent},
             limits=httpx.Limits(max_connections=settings.concurrency),
         )
-        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._turn = asyncio.Condition()
+        self._in_flight = 0
+        self._allowed = 1
         self._spacing = 0.0
         self._next_start = 0.0
         self._failures = 0
@@ -101,7 +108,7 @@ class Client:
 
         A request keeps its slot while it waits to be tried again: a server in trouble sees fewer requests, not more.
         """
-        async with self._slots:
+        async with self._slot():
             reason = ""
             for attempt in range(self._settings.attempts):
                 if self._down is not None:
@@ -145,13 +152,27 @@ class Client:
         if start > now:
             await asyncio.sleep(start - now)
 
-    def _heed(self, response: httpx.Response) -> None:
-        """Space requests by `x-rate-limit-limit` a `x-rate-limit-interval` (Crossref's headers)."""
-        limit, interval = response.headers.get("x-rate-limit-limit"), response.headers.get("x-rate-limit-interval")
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        async with self._turn:
+            await self._turn.wait_for(lambda: self._in_flight < self._allowed)
+            self._in_flight += 1
         try:
-            self._spacing = float(str(interval).removesuffix("s")) / max(1.0, float(str(limit)))
-        except ValueError:
-            return
+            yield
+        finally:
+            async with self._turn:
+                self._in_flight -= 1
+                self._turn.notify(max(1, self._allowed - self._in_flight))
+
+    def _heed(self, response: httpx.Response) -> None:
+        """Take the pace from the answer: `x-concurrency-limit`, `x-rate-limit-limit` a `x-rate-limit-interval`."""
+        stated = _number(response.headers.get("x-concurrency-limit"))
+        most = self._settings.concurrency
+        self._allowed = most if stated is None else max(1, min(most, int(stated)))
+        limit = _number(response.headers.get("x-rate-limit-limit"))
+        interval = _number(str(response.headers.get("x-rate-limit-interval")).removesuffix("s"))
+        if limit and interval:
+            self._spacing = interval / limit
 
     def _wait(self, path: str, attempt: int, asked_for: str | None) -> float:
         """Seconds until the next try: what the server asks for, else doubling with a jitter fixed by the path."""
@@ -171,6 +192,10 @@ def frame(records: Sequence[Record]) -> pl.DataFrame:
     return pl.DataFrame(
         [{name: record.get(name) for name in RECORD_SCHEMA} for record in records], schema=RECORD_SCHEMA
     )
+
+
+def _number(value: str | None) -> float | None:
+    return float(value) if value is not None and re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", value) else None
 
 
 def _words(error: httpx.HTTPError) -> str:
