@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verification_pipeline.checkers.protocol import Checker
+from verification_pipeline.checkers.protocol import Checker, Run
 from verification_pipeline.config import Settings
 from verification_pipeline.errors import CheckerError
 from verification_pipeline.store import Store
 
 
-def checker_of(settings: Settings, store: Store) -> Checker:
-    """The configured checker. CheckerError when it cannot work."""
+def checker_of(settings: Settings, store: Store, run: Run | None = None) -> Checker:
+    """The configured checker, for a run (without one, a run of its own). CheckerError when it cannot work."""
     rules = settings.checker
     if rules.kind == "none":
         from verification_pipeline.checkers.none import NoChecker
@@ -27,6 +27,6 @@ def checker_of(settings: Settings, store: Store) -> Checker:
         from verification_pipeline.checkers.lexical import LexicalChecker
 
         return LexicalChecker(rules.lexical)
-    from verification_pipeline.checkers.llm.checker import LLMChecker
+    from verification_pipeline.checkers.llm.checker import LLMChecker, new_run
 
-    return LLMChecker(rules.openai, store.secret, store.root / "llm")
+    return LLMChecker(rules.openai, store.secret, store.root / "llm", run or new_run())

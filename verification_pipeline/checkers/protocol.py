@@ -94,6 +94,16 @@ class Retriever(Protocol):
         """The best passages of the document's other sources, best first, at most one a source."""
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run on whose account a checker works: one budget, and what `recheck` asks again (all that is older)."""
+
+    id: str
+    started_at: float
+    """Seconds since the epoch."""
+    recheck: bool = False
+
+
 class Checker(Protocol):
     """A kind of checker."""
 

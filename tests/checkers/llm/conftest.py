@@ -38,7 +38,7 @@ def checker_for(tmp_path, monkeypatch) -> Callable[..., LLMChecker]:
 
     def made(server: Server, **settings) -> LLMChecker:
         quick = {"backoff_seconds": 0.01, "timeout_seconds": 5, "batch_settle_seconds": 0, "model": "gpt-4.1-mini"}
-        more = {name: settings.pop(name) for name in ("recheck", "run") if name in settings}
+        more = {name: settings.pop(name) for name in ("run",) if name in settings}
         rules = OpenAI(base_url=server.base_url, **{**quick, **settings})
         return LLMChecker(rules, SECRET, tmp_path / "llm", **more)
 

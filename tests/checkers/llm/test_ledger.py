@@ -14,8 +14,7 @@ import pytest
 from tests.builders import evidence, item
 from tests.servers.scripted import Script
 from verification_pipeline.checkers.llm.ledger import Ledger
-from verification_pipeline.checkers.llm.online import Run
-from verification_pipeline.checkers.protocol import Judgement
+from verification_pipeline.checkers.protocol import Judgement, Run
 from verification_pipeline.checkers.retrieval import WordRetriever
 from verification_pipeline.errors import StoreError
 
@@ -68,7 +67,7 @@ def test_what_cannot_change_an_answer_keeps_its_key(serve, checker_for, change):
 def test_recheck_asks_again_on_purpose_and_once(serve, checker_for):
     server = serve()
     found(checker_for(server))
-    again = checker_for(server, recheck=True, run=Run("again", time.time()))
+    again = checker_for(server, run=Run("again", time.time(), recheck=True))
     assert found(again) == ["supported"] * 12
     assert len(server.script.requests) == 24
     found(again)

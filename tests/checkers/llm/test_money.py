@@ -12,8 +12,7 @@ from tests.servers.scripted import Script
 from verification_pipeline.checkers.llm import money
 from verification_pipeline.checkers.llm.answers import Usage
 from verification_pipeline.checkers.llm.ledger import Ledger
-from verification_pipeline.checkers.llm.online import Run
-from verification_pipeline.checkers.protocol import Judgement
+from verification_pipeline.checkers.protocol import Judgement, Run
 from verification_pipeline.checkers.retrieval import WordRetriever
 from verification_pipeline.config import Price
 

@@ -1,14 +1,16 @@
 """What comes back, read strictly: one row a pair of the request, or a fault with its name. Nothing is guessed.
 
 An answer is refused as a whole when it cannot be trusted to speak of these pairs at all: not the one JSON object asked
-for, cut off, a row for a pair that was not asked, two rows for one pair. A single row is refused when it contradicts
-itself. Pairs without a good row are asked again in smaller requests by who carries them; what fails alone is final.
+for, cut off, or a pair missing while another is named that was not asked, or named twice (its rows may have slipped).
+Otherwise rows are refused one by one: for a pair that was not asked, twice for one pair, of another form, in
+contradiction with itself. Pairs without a good row are asked again in smaller requests; what fails alone is final.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -86,17 +88,18 @@ def read(reply: Reply, labels: Collection[str], offered: Mapping[str, Collection
     if reply.fault:
         return Reading({}, dict.fromkeys(labels, reply.fault))
     rows, bad, fault = _rows(reply.content)
-    if fault is None:
-        named = [*(row.pair for row in rows), *bad]
-        if not set(named) <= set(labels):
-            fault = "foreign-pair"
-        elif len(set(named)) < len(named):
-            fault = "duplicate-pair"
+    named = Counter([*(row.pair for row in rows), *bad])
+    foreign, twice = named.keys() - labels, {label for label, count in named.items() if count > 1}
+    if fault is None and (foreign or twice) and not named.keys() >= set(labels):
+        fault = "shifted"
     if fault:
         return Reading({}, dict.fromkeys(labels, fault))
     good: dict[str, Row] = {}
-    faults = dict.fromkeys(labels, "missing") | dict.fromkeys(bad, "wrong-row")
+    faults = dict.fromkeys(labels, "missing")
+    faults |= dict.fromkeys(set(bad) - foreign, "wrong-row") | dict.fromkeys(twice - foreign, "duplicate-pair")
     for row in rows:
+        if row.pair in foreign | twice:
+            continue
         wrong = _contradiction(row, offered.get(row.pair, ()))
         if wrong is None:
             good[row.pair] = row

@@ -13,10 +13,10 @@ from verification_pipeline.checkers import prompts
 from verification_pipeline.checkers.llm import batch, judging, money, offline, online
 from verification_pipeline.checkers.llm.credentials import key_of
 from verification_pipeline.checkers.llm.ledger import Answer, Ledger
-from verification_pipeline.checkers.llm.online import Job, Left, Run
+from verification_pipeline.checkers.llm.online import Job, Left
 from verification_pipeline.checkers.llm.questions import Question, Questioner, identity
 from verification_pipeline.checkers.llm.requests import Packer
-from verification_pipeline.checkers.protocol import Item, NotChecked, Outcome, Retriever
+from verification_pipeline.checkers.protocol import Item, NotChecked, Outcome, Retriever, Run
 from verification_pipeline.config import OpenAI
 
 _REASONS = {"missing": "missing-answer", "too-large": "too-large"}
@@ -30,13 +30,12 @@ def new_run() -> Run:
 
 @dataclass(frozen=True, slots=True)
 class LLMChecker:
-    """Grades with a model. `folder` is OUT/llm; `recheck` asks again what was answered before the run began."""
+    """Grades with a model. `folder` is OUT/llm."""
 
     rules: OpenAI
     secret: str
     folder: Path
     run: Run = field(default_factory=new_run)
-    recheck: bool = False
     name: str = "openai"
 
     @property
@@ -59,7 +58,7 @@ class LLMChecker:
         asked = self._questions(items, retriever)
         with Ledger(self.folder) as ledger:
             keys = {question.key for question in asked if question}
-            stored = set() if self.recheck else set(ledger.answers(keys))
+            stored = set() if self.run.recheck else set(ledger.answers(keys))
             pending = set(ledger.pending(keys))
             unasked = {one.key: one for one in asked if one and one.key not in stored | pending}
             requests = Packer(self.rules, self.secret).requests(list(unasked.values()), ledger.sizes(unasked))
@@ -78,7 +77,7 @@ class LLMChecker:
 
     def _ask(self, asked: Sequence[Question | None], ledger: Ledger) -> dict[str, Left]:
         unique = {question.key: question for question in asked if question}
-        if self.recheck:
+        if self.run.recheck:
             ledger.forget(unique.keys(), self.run.started_at)
         if self.rules.mode == "batch":
             batch.advance(ledger, self.rules)

@@ -23,20 +23,13 @@ from verification_pipeline.checkers.llm.credentials import Secret
 from verification_pipeline.checkers.llm.ledger import Ledger, OverBudget, Result, Sending, Sent, Taken
 from verification_pipeline.checkers.llm.questions import Question
 from verification_pipeline.checkers.llm.requests import Packer, Request, body, line
+from verification_pipeline.checkers.protocol import Run
 from verification_pipeline.config import OpenAI
 from verification_pipeline.errors import CheckerError
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.2
 """How often answers that another process is waiting for are looked up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The run on whose account questions are asked: one budget, and what counts as asked in it."""
-
-    id: str
-    started_at: float
 
 
 @dataclass(frozen=True, slots=True)
