@@ -7,15 +7,12 @@ table `inputs` is written last: a killed inventory is simply taken again.
 
 from __future__ import annotations
 
-import io
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-import orjson
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,8 +20,9 @@ import pyarrow.parquet as pq
 from verification_pipeline import keys, tables
 from verification_pipeline.config import Settings
 from verification_pipeline.corpus import bodies
-from verification_pipeline.corpus.archive import Archive, InputFile
-from verification_pipeline.corpus.entries import Parsed, Problem, RawEntry, file_id, id_of, parse, row_of
+from verification_pipeline.corpus.archive import Archive, owner_of, parse
+from verification_pipeline.corpus.entries import Parsed, Problem
+from verification_pipeline.corpus.files import InputFile, RawEntry, rows
 from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Scope, Workers, engine
 from verification_pipeline.store import Store
@@ -33,6 +31,7 @@ from verification_pipeline.text.addresses import canonical_url
 _STAGED = pa.schema(
     [
         ("corpus", pa.string()),
+        ("format", pa.string()),
         ("kind", pa.string()),
         ("file", pa.string()),
         ("line", pa.int64()),
@@ -164,7 +163,7 @@ def _scatter(changed: Iterable[tuple[Archive, InputFile]], scope: Scope, shards:
     buffers = [_StagingFile(staging / f"{shard:04d}.parquet") for shard in range(shards)]
     for archive, file in changed:
         for entry in _raw_entries(archive, file, scope.settings[archive.name].limits.file_bytes, problems):
-            buffers[keys.shard_of(_owner(entry), shards)].add(entry)
+            buffers[keys.shard_of(owner_of(entry), shards)].add(entry)
     for buffer in buffers:
         buffer.close()
     return problems
@@ -172,76 +171,18 @@ def _scatter(changed: Iterable[tuple[Archive, InputFile]], scope: Scope, shards:
 
 def _raw_entries(archive: Archive, file: InputFile, limit: int, problems: list[Problem]) -> Iterator[RawEntry]:
     corpus, relative, path = archive.name, file.relative, str(file.path)
-    if file.kind not in ("source-rows", "bundle-rows"):
-        yield RawEntry(corpus, file.kind, relative, None, path, None)
+    if file.kind != "rows":
+        yield RawEntry(corpus, archive.format, file.kind, relative, None, path, None)
         return
     try:
-        lines = _parquet_rows(file.path) if file.path.suffix == ".parquet" else _lines(file.path, limit)
-        for number, payload in lines:
+        for number, payload in rows(file.path, limit):
             if payload is None:
                 reason = f"line over the limit of {limit} bytes; it was left out"
                 problems.append(Problem(corpus, relative, number, None, "file", reason))
             elif payload.strip():
-                yield RawEntry(corpus, file.kind, relative, number, path, payload)
+                yield RawEntry(corpus, archive.format, file.kind, relative, number, path, payload)
     except (OSError, pa.ArrowException) as error:
         problems.append(Problem(corpus, relative, None, None, "file", f"cannot be read: {error}"))
-
-
-def _lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Lines by LF only (U+2028 is no line end), None for one that is longer than `limit` bytes."""
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(limit + 1):
-            number += 1
-            if len(line) <= limit or line.endswith(b"\n"):
-                yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                continue
-            while line and not line.endswith(b"\n"):
-                line = file.readline(io.DEFAULT_BUFFER_SIZE)
-            yield number, None
-
-
-def _parquet_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=256):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, orjson.dumps(row, default=str)
-
-
-def _owner(entry: RawEntry) -> str:
-    """Key that decides the shard: the document's, or a shared source's own. Unreadable rows go to shard of ''."""
-    if entry.kind == "document-file":
-        folder = "research/notes" if entry.file.startswith("research/notes/") else "documents"
-        return keys.document_key(entry.corpus, bodies.tidy(file_id(entry.file, folder)))
-    if entry.payload is None:
-        return _source_file_owner(entry)
-    row = row_of(entry.payload) or {}
-    if entry.kind == "bundle-rows":
-        return keys.document_key(entry.corpus, id_of(row, "id") or "")
-    return _source_owner(entry.corpus, id_of(row, "document_id"), id_of(row, "id") or "")
-
-
-def _source_file_owner(entry: RawEntry) -> str:
-    fields: Mapping[str, Any] = {}
-    if not entry.path.endswith(".pdf"):
-        try:
-            with Path(entry.path).open("rb") as file:
-                text, _ = bodies.decode(file.read(1 << 18).rpartition(b"\n")[0])
-            fields, _, _ = bodies.front_matter(text)
-        except (OSError, bodies.UnreadableBody):
-            fields = {}
-    note = entry.kind == "note-file"
-    default = bodies.tidy(file_id(entry.file, "research/notes" if note else "sources"))
-    source_id = (id_of(fields, "id") if note else None) or default
-    return _source_owner(entry.corpus, id_of(fields, "document_id"), source_id)
-
-
-def _source_owner(corpus: str, document_id: str | None, source_id: str) -> str:
-    if document_id is not None:
-        return keys.document_key(corpus, document_id)
-    return keys.source_key(corpus, None, source_id)
 
 
 class _StagingFile:
