@@ -395,3 +395,30 @@ def test_real_medline_and_openalex_bodies(server: Server, shared: Path, monkeypa
         server.openalex[doi] = body
         flagged = by_doi(swept(register.works(doi), settings(server, crossref=False, openalex=True, pubmed=True)))
         assert flagged[doi]["status"] == "retracted"
+
+
+@pytest.mark.acceptance
+def test_all_registers_together_agree_with_the_golden_table(
+    server: Server, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENALEX_API_KEY", "k")
+    fixtures = shared / "retractions" / "fixtures"
+    for path in sorted((fixtures / "crossref").glob("*.json")):
+        body = json.loads(path.read_text("utf-8"))
+        server.crossref[body.get("message", body)["DOI"].lower()] = body.get("message", body)
+    for path in (fixtures / "pubmed").glob("*.txt"):
+        text = path.read_text("utf-8")
+        server.medline[text.split("PMID- ", 1)[1].split()[0]] = text
+    for path in (fixtures / "openalex").glob("*.json"):
+        body = json.loads(path.read_text("utf-8"))
+        server.openalex[body["doi"].removeprefix("https://doi.org/")] = body
+    rows = shared / "retractions" / "retraction_watch_rows.csv"
+    told = settings(server, retraction_watch=rows, pubmed=True, openalex=True)
+    found = by_doi(swept(register.works(*GOLDEN), told, clock=datetime(2026, 11, 1, tzinfo=UTC)))
+    for doi, (status, day, notice, _) in GOLDEN.items():
+        assert (found[doi]["status"], found[doi]["date"]) == (status, day), found[doi]
+        assert found[doi]["notice_url"] == (f"https://doi.org/{notice}" if notice else None), doi
+    wakefield = found["10.1016/s0140-6736(97)11096-0"]
+    assert wakefield["registers"] == ["retraction-watch", "crossref", "pubmed", "openalex"]
+    assert wakefield["disagreement"] is None
+    assert "retraction-watch: ok" in found["10.1056/nejmoa2007621"]["disagreement"]

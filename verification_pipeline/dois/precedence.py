@@ -204,9 +204,10 @@ def decide(
 
 
 def by_register(notices: Sequence[Notice], doi: str | None) -> dict[str, str]:
-    """The status that each register alone would give."""
+    """The status that each register alone would give; OpenAlex's flag reads as its claim, `retracted`."""
     registers = sorted({one.register for one in notices})
-    return {name: decide([one for one in notices if one.register == name], doi=doi).status for name in registers}
+    alone = {name: decide([one for one in notices if one.register == name], doi=doi).status for name in registers}
+    return {name: RETRACTED if status == UNAVAILABLE else status for name, status in alone.items()}
 
 
 def _without_notice(notices: Sequence[Notice], flags: set[str], sign: str | None) -> Decision:
