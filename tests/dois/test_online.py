@@ -92,7 +92,7 @@ def test_malformed_comma_missing_and_foreign_dois(server: Server) -> None:
     found = by_doi(result)
     assert {found[doi]["status"] for doi in (*good, serial)} == {"ok"}
     assert found[comma]["status"] == "retracted"
-    assert (found[nobody]["status"], found[nobody]["reason"]) == ("unavailable", "no such DOI")
+    assert (found[nobody]["status"], found[nobody]["reason"]) == ("unavailable", "unknown to crossref")
     assert found[foreign]["status"] == "unavailable"
     outcomes = dict(result.lookups.select("work_id", "outcome").iter_rows())
     assert outcomes[f"doi:{foreign}"] == "unknown:datacite"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import polars as pl
 
@@ -54,7 +55,7 @@ class _Answers:
     registers: tuple[str, ...]
     missing: tuple[str, ...]
     stale: bool
-    unknown: bool
+    unknown: str | None
 
 
 def derive(
@@ -173,13 +174,13 @@ def _answers(asked: pl.DataFrame, lookups: pl.DataFrame, required: Sequence[str]
         for name, flag in zip(required, answered, strict=True)
     ]
     stale = [flag & pl.col(f"failing {name}").fill_null(False) for name, flag in zip(required, answered, strict=True)]
-    unknown = [pl.col(f"outcome {name}").fill_null("") == "unknown" for name in required]
+    unknown = [pl.when(pl.col(f"outcome {name}") == "unknown").then(pl.lit(f"unknown to {name}")) for name in required]
     return table.select(
         "work_id",
         registers=pl.concat_list(names).list.drop_nulls() if names else pl.lit([], dtype=tables.TEXTS),
         missing=pl.concat_list(missing).list.drop_nulls() if names else pl.lit([], dtype=tables.TEXTS),
         stale=pl.any_horizontal(stale) if names else pl.lit(False),
-        unknown=pl.any_horizontal(unknown) if names else pl.lit(False),
+        unknown=pl.coalesce(unknown) if names else pl.lit(None, dtype=pl.String),
     )
 
 
@@ -195,8 +196,7 @@ def _quiet_periods(quiet: pl.DataFrame, first: date) -> pl.DataFrame:
         .then(pl.col("missing").list.join("; "))
         .when(nobody)
         .then(pl.lit("no register asked"))
-        .when(pl.col("unknown"))
-        .then(pl.lit("no such DOI"))
+        .otherwise("unknown")
     )
     return quiet.select(
         "work_id",
@@ -232,7 +232,7 @@ def _spoken_periods(
 
 
 def _periods(
-    work: dict[str, str],
+    work: dict[str, Any],
     all_notices: list[precedence.Notice],
     is_notice: bool,
     answers: _Answers,
@@ -254,7 +254,7 @@ def _periods(
 
 
 def _said(
-    decision: precedence.Decision, known: list[precedence.Notice], work: dict[str, str], answers: _Answers
+    decision: precedence.Decision, known: list[precedence.Notice], work: dict[str, Any], answers: _Answers
 ) -> tuple[object, ...]:
     """The columns from `status` on. What a register failed to confirm is never `ok`."""
     status, reason = decision.status, decision.reason
@@ -262,7 +262,7 @@ def _said(
     named = work["asked_doi"] or work["pmid"]
     lacking = list(answers.missing) or (["no register asked"] if named and not answers.registers else [])
     if answers.unknown and not known:
-        lacking.append("no such DOI")
+        lacking.append(answers.unknown)
     if status == precedence.OK and lacking:
         status, reason = precedence.UNAVAILABLE, "; ".join(lacking)
     elif lacking and status != precedence.UNAVAILABLE:
@@ -292,7 +292,7 @@ def _disagreement(status: str, known: list[precedence.Notice], doi: str, answers
     return "; ".join(f"{name}: {value}" for name, value in sorted(other.items())) or None
 
 
-def _notice(row: dict[str, object], settings: Registers) -> precedence.Notice:
+def _notice(row: dict[str, Any], settings: Registers) -> precedence.Notice:
     stated = row["notice_date"]
     observed = row["observed_at"]
     since = None
@@ -302,12 +302,12 @@ def _notice(row: dict[str, object], settings: Registers) -> precedence.Notice:
     return precedence.Notice(
         register=str(row["register"]),
         nature=str(row["nature"]),
-        date=stated,  # type: ignore[arg-type]
+        date=stated,
         since=since,
-        notice_doi=row["notice_doi"],  # type: ignore[arg-type]
-        notice_url=row["notice_url"],  # type: ignore[arg-type]
+        notice_doi=row["notice_doi"],
+        notice_url=row["notice_url"],
         reasons=frozenset(reasons - {""}),
-        work_date=row["work_date"],  # type: ignore[arg-type]
+        work_date=row["work_date"],
         witness=str(row["witness"] or ""),
         key=str(row["notice_work"]),
     )
@@ -334,7 +334,7 @@ def _about(asked: pl.DataFrame, live: pl.DataFrame) -> pl.DataFrame:
     rest = rest.filter(~pl.col("work_id").is_in(loose["work_id"].implode()))
     undoubted = rest.filter(pl.col("asked_doi").is_null())
     by_pmid = _joined(undoubted.select("work_id", "pmid"), notices, "pmid")
-    doubtful = rest.filter(pl.col("asked_doi").is_not_null())
+    doubtful = asked.filter(pl.col("asked_doi").is_not_null())
     by_only_pmid = _joined(doubtful.select("work_id", "pmid"), notices.filter(~pl.col("has_doi")), "pmid")
     columns = exact.columns
     return pl.concat([part.select(columns) for part in (exact, based, loose, by_pmid, by_only_pmid)]).sort(
