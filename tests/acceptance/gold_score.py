@@ -152,7 +152,7 @@ def source_of(corpus: str, document_id: str, row: dict[str, Any]) -> Source:
 
 def _same(pair: Pair, row: dict[str, Any]) -> bool:
     shared = min(pair.sentence_end, row["end"]) - max(pair.sentence_start, row["start"])
-    return 2 * shared > min(pair.sentence_end - pair.sentence_start, row["end"] - row["start"])
+    return 2 * shared > min(pair.sentence_end - pair.sentence_start, int(row["end"] - row["start"]))
 
 
 def score(found: Iterable[Outcome]) -> Score:
@@ -175,7 +175,7 @@ def report(found: list[Outcome]) -> Iterator[str]:
             yield _line(f"  {corpus}", [outcome for outcome in group if outcome.gold["corpus"] == corpus])
     cited = [outcome for outcome in undisputed if outcome.spans]
     same = sum(outcome.same_span for outcome in cited)
-    yield f"undisputed cited sentences with the gold's span, markers and markup at its ends aside: {same} of {len(cited)}"
+    yield f"undisputed cited sentences with the gold's span, end markers and markup aside: {same} of {len(cited)}"
     for outcome in found:
         if outcome.faulty:
             yield from _mismatch(outcome)
