@@ -17,7 +17,7 @@ _CLAUSE = 60
 """How far before the words a denial or a subject is looked for, code points."""
 
 _ADVERBS = (
-    r"(?:(?:both|all|each|since|now|later|subsequently|formally|fully|partially|partly|recently|officially|eventually|then|also|already"
+    r"(?:(?:both|all|each|\w+ly|since|now|later|soon|then|also|already"
     r"|inzwischen|später|mittlerweile|depuis|ensuite|posteriormente|più tardi|later|позже|позднее|已|已被|后)[\s-]*)"
 )
 _CLAUSE_BREAK = re.compile(
@@ -27,13 +27,17 @@ _SUBJECT_BEFORE = re.compile(
     r"(?:[\]）)】]|\b(?:it|which|that|this|these|those|they|both|et\s+al\.?))\s*$", re.IGNORECASE
 )
 _AUXILIARY = re.compile(
-    r"(?:\b(?:was|were|is|are|(?:has|have|had)(?:\s+\w+){0,2}\s+been|got|been|being|wurden?|worden|ist|sind|a\s+été|ont\s+été"
+    r"(?:\b(?:was|were|is|are|(?:has|have|had)(?:\s+\w+){0,2}\s+been|(?:had|has|have)\s+to\s+be|got|been|being|wurden?|worden|ist|sind|a\s+été|ont\s+été"
     r"|fut|fue|fueron|ha\s+sido|han\s+sido|è\s+stat[oa]|foi|foram|werd(?:en)?|is|была?|были|被|已|后被)\s*)"
     rf"{_ADVERBS}{{0,3}}$",
     re.IGNORECASE,
 )
 _BRACKET_BEFORE = re.compile(
     rf"[(\[（【]\W{{0,3}}(?:(?:which|and|but)\s+)?(?:was\s+|wurde\s+)?{_ADVERBS}{{0,3}}$", re.IGNORECASE
+)
+_ALONE_BEFORE = re.compile(r"(?:^|[.:;!?\])*_|>–—-])[\W_]*(?:(?:now|since|later)\s+)?$", re.IGNORECASE)
+_ALONE_AFTER = re.compile(
+    r"[\s*_]*(?:[:.!)\]|]|$|(?:in\s+)?(?:19|20)\d\d\b|by\s+(?:the|its)\s+(?:journal|publisher|authors?|editors?))"
 )
 _SHOUTED = re.compile(r"\b(?:RETRACTED|WITHDRAWN)\b(?:\s+(?:ARTICLE|PAPER|PUBLICATION))?\s*[:\])]?")
 _ACTIVE_OBJECT = re.compile(r"\s+(?:it|them|this|the|that|their|his|her|its)\b", re.IGNORECASE)
@@ -83,6 +87,8 @@ def _said_of_a_work(text: str, match: re.Match[str], patterns: _Patterns, weak: 
     after = text[end : end + _CLAUSE]
     if _BRACKET_BEFORE.search(before):
         return not weak or _closes(after) or patterns.work.search(before) is not None
+    if not weak and _ALONE_BEFORE.search(before) and _ALONE_AFTER.match(after):
+        return True
     if patterns.work.search(" ".join(after.split()[:4])):
         return True
     auxiliary = _AUXILIARY.search(before)
