@@ -389,8 +389,8 @@ class Quotes(Section):
         "não", "nem", "не", "нет", "ни", "без", "不", "没", "未", "无", "非",
     )  # fmt: skip
     magnitudes: tuple[str, ...] = (
-        "hundred", "thousand", "million", "billion", "trillion", "millions", "billions", "percent", "per", "bn", "tn",
-        "Million", "Millionen", "Milliarde", "Milliarden", "Prozent", "mille", "millones", "milliards", "pour", "por",
+        "hundred", "thousand", "million", "billion", "trillion", "millions", "billions", "percent", "per cent", "bn", "tn",
+        "Million", "Millionen", "Milliarde", "Milliarden", "Prozent", "mille", "millions", "millones", "milliards", "pour cent", "por ciento",
         "万", "亿",
     )  # fmt: skip
     title_cues: tuple[str, ...] = (

@@ -14,6 +14,54 @@ AROUND = "The harbour office wrote about many things over the years and the minu
 
 CASES = [
     (
+        "per cent sign in brackets",
+        'It says "the odds were 3.09 [95 CI 1.99–4.79] in the sample" [1].',
+        "the odds were 3.09 [95% CI 1.99–4.79] in the sample",
+        "altered",
+    ),
+    (
+        "own and source brackets",
+        'It says "the odds [in the sample] were 3.09 [1.99, 4.79] and rose" [1].',
+        "the odds were 3.09 [1.99, 4.79] and rose",
+        "verified",
+    ),
+    (
+        "figure before a share",
+        'It says "the price of the ferry rose to $1,700" [1].',
+        "the price of the ferry rose to $1,700 per person",
+        "verified",
+    ),
+    (
+        "omission at both ends",
+        'It says "…the ferry runs all night and on Sundays…" [1].',
+        "the ferry runs all night and on Sundays",
+        "verified",
+    ),
+    (
+        "CJK omission",
+        "他说“港口对所有船只……直到明年五月都关闭” [1]。",
+        "港口对所有船只,无论大小,直到明年五月都关闭。",
+        "verified",
+    ),
+    (
+        "verse",
+        'It says "the ferry runs all night / and on Sundays too" [1].',
+        "the ferry runs all night\nand on Sundays too",
+        "verified",
+    ),
+    (
+        "marker inside",
+        'It says "the ferry [1] runs all night and on Sundays" [1].',
+        "the ferry runs all night and on Sundays",
+        "verified",
+    ),
+    (
+        "hyphen break of a hard-wrapped document",
+        'It says "the pipe-\nline leaked for a long-\nterm period" [1].',
+        "the pipeline leaked for a long-\nterm period",
+        "verified",
+    ),
+    (
         "currency",
         'It says "the fund paid out €40 million to the board" [1].',
         "Later the fund paid out $40 million to the board.",

@@ -66,7 +66,7 @@ def test_what_carries_meaning_stays(kind: str, left: str, right: str) -> None:
 def test_a_choice_of_the_print_is_taken_as_the_other_text_has_it() -> None:
     assert normalise("a long-\nterm plan", beside="a long-term plan").text == "a long-term plan"
     assert normalise("long- and short-term", beside="long- and short-term").text == "long- and short-term"
-    assert normalise("odds 14 [11, 18] rose", beside="[12]").text == "odds 14 [11, 18] rose"
+    assert normalise("odds 14 [11, 18] rose", beside="[12]").text == "odds 14 [11,18] rose"
     assert normalise("odds 14 [11, 18] rose", beside="odds 14 rose").text == "odds 14 rose"
 
 

@@ -30,6 +30,7 @@ _WINDOWS = 4  # places of a source that are compared, best first
 _COMMON = 64  # a 3-gram with more places in one source says little about where to look
 _STATES = 64  # ways to place the pieces so far that are followed
 _LETTERS = re.compile(r"[^\W\d_]{0,6}")
+_OWN_BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _DIGITS = re.compile(r"\d+")
 _ALLOWED: dict[Gap, str] = {
     "omission": "omission",
@@ -117,6 +118,7 @@ def _whole(text: str, start: int, end: int, settings: Quotes) -> bool:
 def _in_windows(quotation: Quotation, source: Searchable, settings: Quotes, near: bool) -> Match | None:
     windows: list[Normalised] = []
     for start, end in _ranges(quotation, source, settings):
+        quotation = quotation.beside(source.body.text[start:end])
         window = normalise(source.body.text, start, end, beside=quotation.plain)
         for reading in quotation.readings:
             placed = _placed(reading, window.text, settings)
@@ -220,7 +222,7 @@ def _next_places(before: Piece, piece: Piece, window: str, end: int, settings: Q
     if before.text and not ends_whole(window, end):
         return
     furthest = {"omission": settings.max_omitted_chars, "words": 16 * settings.max_inserted_words}.get(piece.gap, 2)
-    reach = end + furthest + len(piece.text)
+    reach = end + furthest + 2 * len(piece.inserted) + len(piece.text)
     for place in _occurrences(window, piece.text, end, reach, any_case=piece.gap == "omission"):
         if starts_whole(window, place) and _may_stand_for(piece, window[end:place], settings):
             yield place + len(piece.text)
@@ -240,7 +242,12 @@ def _after_letters(text: str, window: str, end: int) -> Iterator[int]:
 
 def _may_stand_for(piece: Piece, replaced: str, settings: Quotes) -> bool:
     """Whether a mark may stand for these source words: no omission hides a bare negation, no bracket a figure."""
+    for own in _OWN_BRACKET.findall(replaced):
+        if own in piece.inserted:  # the source has the same bracket
+            replaced = replaced.replace(f"[{own}]", " ", 1)
     words = replaced.split()
+    if "[" in replaced and piece.gap != "omission":
+        return False  # the source has another bracket there
     if piece.gap == "note":
         return not words
     negated = negates(replaced, settings.negations)

@@ -30,7 +30,7 @@ class Nearest(NamedTuple):
     edits: tuple[str, ...]
 
 
-def nearest(pieces: Sequence[Piece], window: str, most: int, magnitudes: Collection[str]) -> Nearest | None:
+def nearest(pieces: Sequence[Piece], window: str, most: int, magnitudes: tuple[str, ...]) -> Nearest | None:
     """The closest stretch of a window, the pieces aligned one after the other; None beyond `most` edits."""
     begin, after, distance = -1, 0, 0
     edits: list[str] = []
@@ -73,7 +73,7 @@ def _coded(query: str, target: str) -> tuple[str, str]:
     return query.translate(codes), target.translate(codes)
 
 
-def _to_words(piece: str, window: str, span: tuple[int, int], magnitudes: Collection[str]) -> tuple[int, int, int]:
+def _to_words(piece: str, window: str, span: tuple[int, int], magnitudes: tuple[str, ...]) -> tuple[int, int, int]:
     """The aligned span moved to whole words, outwards or inwards at each end, whichever is closest to the piece."""
     starts = {_start_near(window, span[0], step, magnitudes) for step in (-1, 1)}
     ends = {_end_near(window, span[1], step, magnitudes) for step in (-1, 1)}
@@ -82,7 +82,7 @@ def _to_words(piece: str, window: str, span: tuple[int, int], magnitudes: Collec
     return first, last, cost
 
 
-def _start_near(window: str, place: int, step: int, magnitudes: Collection[str]) -> int:
+def _start_near(window: str, place: int, step: int, magnitudes: tuple[str, ...]) -> int:
     """The next place in a direction where a span may start; moved inwards, spaces and stops are passed over too."""
     while 0 < place < len(window) and not starts_whole(window, place, magnitudes):
         place += step
@@ -91,7 +91,7 @@ def _start_near(window: str, place: int, step: int, magnitudes: Collection[str])
     return place
 
 
-def _end_near(window: str, place: int, step: int, magnitudes: Collection[str]) -> int:
+def _end_near(window: str, place: int, step: int, magnitudes: tuple[str, ...]) -> int:
     """The next place in a direction where a span may end, likewise."""
     while 0 < place < len(window) and not ends_whole(window, place, magnitudes):
         place += step

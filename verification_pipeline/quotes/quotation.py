@@ -50,18 +50,21 @@ class Quotation:
     raw: str
     plain: str
     readings: tuple[Reading, ...]
+    written: str
 
     @classmethod
-    def parse(cls, raw: str) -> Quotation:
+    def parse(cls, written: str, source: str = "") -> Quotation:
         """Read a quote. Ellipses are omissions; brackets are first the source's own, then the quoter's.
 
-        A hyphen at a line end of the document is read as the print's, then as the word's. No readings: no words.
+        `source` decides on a hyphen at a line end of the document: the print's, unless the source has the word with it.
         """
-        prints = [normalise(raw, beside=raw).text]
-        if _HYPHEN_AT_LINE_END.search(raw):
-            prints.append(normalise(_HYPHEN_AT_LINE_END.sub("-", raw), beside=raw).text)
-        readings = [_pieces(text, marks) for marks in (_OMISSION, _ANY_MARK) for text in prints]
-        return cls(raw.strip(_SOFT_END + " \n\t"), "\n".join(prints), tuple(dict.fromkeys(r for r in readings if r)))
+        plain = normalise(written, beside=f"{written}\n{source}").text
+        readings = [reading for marks in (_OMISSION, _ANY_MARK) if (reading := _pieces(plain, marks))]
+        return cls(written.strip(_SOFT_END + " \n\t"), plain, tuple(dict.fromkeys(readings)), written)
+
+    def beside(self, source: str) -> Quotation:
+        """The quote as it is read beside a stretch of source text."""
+        return Quotation.parse(self.written, source) if _HYPHEN_AT_LINE_END.search(self.written) else self
 
     @property
     def loosest(self) -> Reading:

@@ -28,7 +28,7 @@ _SINGLE_MARKS = "'’‘‚‛\u02bc´"
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f"
 _IGNORED = rf"\s{_INVISIBLE}{_DOUBLE_MARKS}{_SINGLE_MARKS}*`~"
 _REFERENCE = (
-    r"\[\^?\d{1,4}(?:[ ]?[,;–-][ ]?\^?\d{1,4}){0,30}\]"
+    r"\[\^?\d{1,4}(?:\s?[,;–-]\s?\^?\d{1,4}){0,30}\]"
     rf"|(?:(?<=[^\W\d_][^\W\d_][^\W\d_])|(?<=[.,;:!?)”\"’]))[{_SUPERSCRIPTS}](?:[,–⁻]?[{_SUPERSCRIPTS}])*+"
 )
 _TAG = r"</?(?:i|b|em|strong|sup|sub|br|span|u|mark|a|p|small|cite|q)(?:\s[^<>]{0,300})?/?>"
@@ -39,7 +39,11 @@ _LINK = (
 _QUOTE_PREFIX = r"(?:(?<=\n)|(?<=\n[ ])|(?<=\n[ ][ ])|(?<=\n>)|(?<=\n>[ ]))>"
 _VERSE_LINE = r"(?<=\s)/(?=\s)"
 _UNDERLINE = r"(?<![^\W_])_+|_+(?![^\W_])"
-_IN_WORDS = "0-9A-Za-z\u00c0-\u017e\u0180-\u024f\u0370-\u1fff"
+# Letters and digits that need no change, of scripts that space their words; between two of them one space stays.
+_IN_WORDS = (
+    "0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017e\u0180-\u024f\u0386\u0388-\u03ff\u0400-\u0481\u048a-\u052f"
+    "\u05d0-\u05ea\u0620-\u064a\u0671-\u06d3\u0900-\u0963\u0966-\u0dff\u1e00-\u1fbc"
+)
 
 _PLAIN = re.compile(
     rf"(?:[{_IN_WORDS}]+(?:[ ][{_IN_WORDS}]+)*|[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]+)(?![\u0300-\u036f])"
@@ -197,7 +201,7 @@ def _gap(match: re.Match[str], start: int, end: int, beside: str) -> str:
 
 def _with_references(run: str, before: str, after: str) -> str:
     """The reference numbers of a run as the text has them, single spaces around them."""
-    numbers = " ".join(_REFERENCES.findall(run))
+    numbers = " ".join("".join(number.split()) for number in _REFERENCES.findall(run)).replace("–", "-")
     lead = " " if before and run[:1].isspace() else ""
     tail = " " if after and run[-1:].isspace() else ""
     return f"{lead}{numbers}{tail}"
@@ -209,9 +213,9 @@ def _at_line_end(match: re.Match[str], start: int, end: int, beside: str) -> str
     left, right = (before[0] if before else ""), (after[0] if after else "")
     if f"{left}-{right}" in beside:
         return "-"
-    if "\n" not in match[0] and f"{left}{right}" not in beside:
-        return "-" if f"{left}- {right}" not in beside else "- "
-    return ""
+    if f"{left}- {right}" in beside:
+        return "- "
+    return "" if "\n" in match[0] or f"{left}{right}" in beside else "-"
 
 
 def _wordlike(character: str) -> bool:
