@@ -151,8 +151,8 @@ def source_of(corpus: str, document_id: str, row: dict[str, Any]) -> Source:
 
 
 def _same(pair: Pair, row: dict[str, Any]) -> bool:
-    shared = min(pair.sentence_end, row["end"]) - max(pair.sentence_start, row["start"])
-    return 2 * shared > min(pair.sentence_end - pair.sentence_start, int(row["end"] - row["start"]))
+    shared: int = min(pair.sentence_end, row["end"]) - max(pair.sentence_start, row["start"])
+    return 2 * shared > min(pair.sentence_end - pair.sentence_start, row["end"] - row["start"])
 
 
 def score(found: Iterable[Outcome]) -> Score:
