@@ -151,8 +151,10 @@ def source_of(corpus: str, document_id: str, row: dict[str, Any]) -> Source:
 
 
 def _same(pair: Pair, row: dict[str, Any]) -> bool:
-    shared: int = min(pair.sentence_end, row["end"]) - max(pair.sentence_start, row["start"])
-    return 2 * shared > min(pair.sentence_end - pair.sentence_start, row["end"] - row["start"])
+    start: int = row["start"]
+    end: int = row["end"]
+    shared = min(pair.sentence_end, end) - max(pair.sentence_start, start)
+    return 2 * shared > min(pair.sentence_end - pair.sentence_start, end - start)
 
 
 def score(found: Iterable[Outcome]) -> Score:
