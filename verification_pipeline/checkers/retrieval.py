@@ -64,7 +64,7 @@ def best_windows(claim: str, evidence: Evidence, window_words: int, limit: int) 
             chosen.append((score, first, last))
             if len(chosen) == limit:
                 break
-    return [Passage(_span(evidence, index, first, last), score / total) for score, first, last in chosen]
+    return [Passage(_span(evidence, index, first, last), min(1.0, score / total)) for score, first, last in chosen]
 
 
 def _scored(at: list[int], which: list[int], weights: list[float], window: int) -> list[tuple[float, int, int]]:

@@ -112,7 +112,7 @@ def count_metrics(night: Night) -> pl.DataFrame:
     store = night.store
     shards = range(store.shards)
     tallies = list(night.pool.map(_tally, [store] * len(shards), [night.day] * len(shards), shards))
-    return metrics.compute(night.run_id, metrics.add(tallies))
+    return metrics.compute(night.run_id, metrics.add(tallies), night.settings.metrics)
 
 
 def receipt_path(store: Store, corpus: str, document_id: str, key: str) -> Path:

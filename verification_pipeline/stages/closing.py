@@ -52,7 +52,7 @@ def close(night: Night) -> dict[str, int]:
     fresh = count_metrics(night)
     store.write("metrics", pl.concat([store.read("metrics").filter(pl.col("run_id") != night.run_id), fresh]))
     record_run(night, finished=True)
-    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb")
+    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file)
     set_baseline(night)
     night.progress("closing", 1, 1)
     return {"changes": changes.height, "metrics": fresh.height, "runs": 1}

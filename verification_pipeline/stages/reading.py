@@ -44,7 +44,7 @@ TABLES = (
     "clusters",
     "failures",
 )
-_SECTIONS = ("citations", "triage", "strong", "quotes", "independence")
+_SECTIONS = ("citations", "triage", "strong", "quotes", "independence", "text_checks")
 _CODE = (
     "citations",
     "text",
@@ -185,7 +185,10 @@ def _read(
         "quotes": check_quotes(document, cited, evidence, unreadable, settings.quotes),
         "uncited_numbers": triage.uncited_numbers(document, cited, evidence, settings),
         "doi_mentions": find_mentions(document, cited, own, evidence, settings),
-        "findings_in_text": [*find_leaks(document), *find_unattributed_code(document, cited, evidence)],
+        "findings_in_text": [
+            *find_leaks(document),
+            *find_unattributed_code(document, cited, evidence, settings.text_checks),
+        ],
         "sketches": [SketchRow.of(one, key) for name, one in sketches.items() if name in mine],
         "clusters": cluster_document(key, own, evidence, sketches, settings.independence),
     }
