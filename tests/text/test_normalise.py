@@ -17,6 +17,8 @@ SAME = [
     ("long s", "the sea was still", "the ſea was ſtill"),
     ("full width", "WTO (2020)", "ＷＴＯ（２０２０）"),
     ("composed", "café", "cafe\u0301"),
+    ("composed hangul", "한국어", "\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165"),
+    ("composed kana", "が", "か\u3099"),
     ("quotation glyphs", "he said “no” twice", 'he said "no" twice'),
     ("apostrophe", "don't", "don’t"),
     ("dashes", "a word - another 5-10", "a word — another 5–10"),

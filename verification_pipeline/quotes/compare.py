@@ -221,8 +221,8 @@ def _next_places(before: Piece, piece: Piece, window: str, end: int, settings: Q
         return
     if before.text and not ends_whole(window, end):
         return
-    furthest = {"omission": settings.max_omitted_chars, "words": 16 * settings.max_inserted_words}.get(piece.gap, 2)
-    reach = end + furthest + 2 * len(piece.inserted) + len(piece.text)
+    furthest = {"omission": settings.max_omitted_chars, "words": 16 * settings.max_inserted_words}.get(piece.gap, 0)
+    reach = end + furthest + 4 * len(piece.inserted) + 4 + len(piece.text)
     for place in _occurrences(window, piece.text, end, reach, any_case=piece.gap == "omission"):
         if starts_whole(window, place) and _may_stand_for(piece, window[end:place], settings):
             yield place + len(piece.text)

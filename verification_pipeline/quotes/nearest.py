@@ -35,7 +35,7 @@ def nearest(pieces: Sequence[Piece], window: str, most: int, magnitudes: tuple[s
     begin, after, distance = -1, 0, 0
     edits: list[str] = []
     for piece in pieces:
-        if not piece.text:
+        if not _TOKEN.search(piece.text):
             continue
         aligned = infix(piece.text, window[after:], most - distance)
         if aligned is None:
@@ -74,29 +74,34 @@ def _coded(query: str, target: str) -> tuple[str, str]:
 
 
 def _to_words(piece: str, window: str, span: tuple[int, int], magnitudes: tuple[str, ...]) -> tuple[int, int, int]:
-    """The aligned span moved to whole words, outwards or inwards at each end, whichever is closest to the piece."""
-    starts = {_start_near(window, span[0], step, magnitudes) for step in (-1, 1)}
-    ends = {_end_near(window, span[1], step, magnitudes) for step in (-1, 1)}
+    """The aligned span moved to whole words, outwards or inwards at each end, whichever is closest to the piece.
+
+    An end at which the piece's own word stands in full, but cut out of a longer one, is moved outwards only.
+    """
+    tokens = _TOKEN.findall(piece)
+    outwards = window.startswith(tokens[0], span[0]), window.endswith(tokens[-1], 0, span[1])
+    starts = {_start_near(window, span[0], step, magnitudes) for step in ((-1,) if outwards[0] else (-1, 1))}
+    ends = {_end_near(window, span[1], step, magnitudes) for step in ((1,) if outwards[1] else (1, -1))}
     options = sorted((a, b) for a in starts for b in ends if a < b) or [span]
     cost, _, first, last = min((Levenshtein.distance(piece, window[a:b]), a - b, a, b) for a, b in options)
     return first, last, cost
 
 
 def _start_near(window: str, place: int, step: int, magnitudes: tuple[str, ...]) -> int:
-    """The next place in a direction where a span may start; moved inwards, spaces and stops are passed over too."""
-    while 0 < place < len(window) and not starts_whole(window, place, magnitudes):
+    """The next place in a direction where a span may start; inwards, spaces and stops are passed over too."""
+    while 0 < place < len(window):
+        if starts_whole(window, place, magnitudes) and not (step > 0 and _stop(window[place])):
+            break
         place += step
-    while step > 0 and place < len(window) and _stop(window[place]):
-        place += 1
     return place
 
 
 def _end_near(window: str, place: int, step: int, magnitudes: tuple[str, ...]) -> int:
     """The next place in a direction where a span may end, likewise."""
-    while 0 < place < len(window) and not ends_whole(window, place, magnitudes):
+    while 0 < place < len(window) or (place == len(window) and step < 0):
+        if ends_whole(window, place, magnitudes) and not (step < 0 and _stop(window[place - 1])):
+            break
         place += step
-    while step < 0 and place > 0 and _stop(window[place - 1]):
-        place -= 1
     return place
 
 

@@ -45,9 +45,8 @@ _IN_WORDS = (
     "\u05d0-\u05ea\u0620-\u064a\u0671-\u06d3\u0900-\u0963\u0966-\u0dff\u1e00-\u1fbc"
 )
 
-_PLAIN = re.compile(
-    rf"(?:[{_IN_WORDS}]+(?:[ ][{_IN_WORDS}]+)*|[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]+)(?![\u0300-\u036f])"
-)
+_UNSPACED = "\u3041-\u3096\u309d-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_PLAIN = re.compile(rf"(?:[{_IN_WORDS}]+(?:[ ][{_IN_WORDS}]+)*|[{_UNSPACED}]+)(?![\u0300-\u036f\u3099\u309a])")
 _CHANGE = re.compile(
     rf"""
     (?P<break>(?<=[^\W\d_])[-\u2010\u2011\u00ad](?:[ \t\r]{{0,8}}\n[ \t>]{{0,16}}|[ ])(?=[^\W\d_]))
@@ -58,7 +57,7 @@ _CHANGE = re.compile(
   | (?P<sign>(?:(?<![^\s(\[=<>≤≥~±,;:/$€£¥]))[-\u2013\u2212\ufe63\uff0d](?=[.,]?\d|[$€£¥]\d))
   | (?P<dash>[{_DASHES}]|-{{2,3}})
   | (?P<escape>\\(?=[\\`*_{{}}\[\]()\#+.!>~$-]))
-  | (?P<form>[\u017f\ufb00-\ufb06\uff01-\uff5e\uffe0-\uffe6]|[^\W\d_][\u0300-\u036f]++)
+  | (?P<form>[\u017f\ufb00-\ufb06\uff01-\uff5e\uffe0-\uffe6]|[^\W\d_][\u0300-\u036f\u3099\u309a]++|[\u1100-\u11ff]++)
   | (?P<gap>(?:[{_IGNORED}]|{_QUOTE_PREFIX}|{_UNDERLINE}|&nbsp;|{_VERSE_LINE}|{_REFERENCE}|{_TAG}|{_LINK})++)
     """,
     re.VERBOSE,
