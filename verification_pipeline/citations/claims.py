@@ -49,8 +49,9 @@ _LONGEST_CONTEXT = 400
 _MOST_CLAUSES = 40
 """A sentence with more groups of markers than this is an enumeration, and one claim."""
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[\u3040-\u30ff\u3400-\u9fff]")
-_SPACE_BEFORE_MARK = re.compile(r"\s+([.,;:!?…。，；：！？）)\]])")
-_GAP_BEFORE_STOP = re.compile(r"(?<=[^\s.!?…。！？,;:]) {3,}(?=[.!?…](?:\s|$))")
+_SPACE_BEFORE_MARK = re.compile(r" (?=[.,;:!?…。，；：！？）)\]])")
+_NO_WORD_END = frozenset(("", " ", "\n", *".!?…。！？,;:"))
+_GAP_BEFORE_STOP = re.compile(r"(?<! ) {3,}+(?=[.!?…](?:\s|$))")
 _EMPTY_BRACKETS = re.compile(r"[(（]\s*[,;.]?\s*[)）]|\[\s*\]")
 
 
@@ -106,7 +107,12 @@ def _for_splitting(view: str, start: int, end: int, tokens: Sequence[Token]) -> 
     if not tokens:
         return view[start:end]
     blanked = _blanked(view, start, end, tokens)
-    return _GAP_BEFORE_STOP.sub(lambda match: "x" * len(match.group()), blanked)
+    return _GAP_BEFORE_STOP.sub(_lengthened, blanked)
+
+
+def _lengthened(gap: re.Match[str]) -> str:
+    before = gap.string[gap.start() - 1 : gap.start()]
+    return gap.group() if before in _NO_WORD_END else "x" * len(gap.group())
 
 
 def _by_sentence(sentences: Sequence[Range], tokens: Sequence[Token]) -> dict[int, list[Token]]:
@@ -192,30 +198,33 @@ def _content_words(view: str, start: int, end: int, tokens: Sequence[Token]) -> 
 def _claim(
     page: Page, tokens: Sequence[Token], sentence: Range, spans: tuple[Range, ...], scope: str, context: str | None
 ) -> Claim:
-    tight = tuple(_tight(page, span, tokens) for span in spans)
-    text = " ".join(claim_text(page, span, tokens) for span in tight)
-    return Claim(sentence, text, tight, scope, context)
+    read = [_tight(page, span, tokens) for span in spans]
+    return Claim(sentence, " ".join(text for _, text in read), tuple(span for span, _ in read), scope, context)
 
 
-def _tight(page: Page, span: Range, tokens: Sequence[Token]) -> Range:
-    """The span without white space, connecting punctuation and markers at its ends."""
+def _tight(page: Page, span: Range, tokens: Sequence[Token]) -> tuple[Range, str]:
+    """The span without white space, connecting punctuation and markers at its ends, and its words."""
     start, end = span
     inside = [token for token in tokens if start <= token.start < end]
     body = _blanked(page.view, start, end, inside)
     left = len(body) - len(body.lstrip(" \n,;:，；—–"))
     right = len(body.rstrip(" \n,;，；"))
-    return (start + left, start + right) if left < right else span
+    if left >= right:
+        return span, claim_text(page, span, tokens)
+    words = body if page.words is page.view else _blanked(page.words, start, end, inside)
+    return (start + left, start + right), _tidied(words[left:right], bool(inside))
 
 
 def claim_text(page: Page, span: Range, tokens: Sequence[Token]) -> str:
     """The words of a span, markers blanked, white space and what the markers leave behind tidied."""
     inside = [token for token in tokens if span[0] <= token.start < span[1]]
-    text = (
-        _EMPTY_BRACKETS.sub(" ", _blanked(page.words, span[0], span[1], inside))
-        if inside
-        else page.words[span[0] : span[1]]
-    )
-    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(text.split()))
+    return _tidied(_blanked(page.words, span[0], span[1], inside), bool(inside))
+
+
+def _tidied(text: str, marked: bool) -> str:
+    if marked and any(bracket in text for bracket in "([（"):
+        text = _EMPTY_BRACKETS.sub(" ", text)
+    return _SPACE_BEFORE_MARK.sub("", " ".join(text.split()))
 
 
 def _context(block: Block, page: Page) -> str | None:
@@ -254,8 +263,7 @@ def _cell(
     if block.row == 0:
         return None
     label = page.cells.get((block.table, block.row, 0)) if block.column else None
-    cell = _tight(page, (block.start, block.end), tokens)
-    value = claim_text(page, cell, tokens)
+    cell, value = _tight(page, (block.start, block.end), tokens)
     names = [other for other in (label, header) if other is not None and other != index and _words_of(page, other)]
     text = ", ".join(_plain(page, other) for other in names)
     spans = [*(span for other in names if (span := _words_of(page, other))), cell]
@@ -268,7 +276,7 @@ _MARK = re.compile(r"\[\[?\^?[^\[\]\n]{1,40}\]?\]|【[^【】\n]{1,40}】")
 
 def _plain(page: Page, index: int) -> str:
     """The words of a block without its markers."""
-    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(_MARK.sub(" ", page.text_of(index)).split()))
+    return _SPACE_BEFORE_MARK.sub("", " ".join(_MARK.sub(" ", page.text_of(index)).split()))
 
 
 def _words_of(page: Page, index: int) -> Range | None:

@@ -18,7 +18,7 @@ from verification_pipeline.citations.catalogue import SourceCatalogue
 from verification_pipeline.citations.markers import Target, Token
 from verification_pipeline.citations.strength import strong_markers
 from verification_pipeline.config import Settings
-from verification_pipeline.keys import normalised, pair_id
+from verification_pipeline.keys import pair_id
 from verification_pipeline.records import Citations, Document, Marker, Pair, Source
 from verification_pipeline.text import numbers
 
@@ -48,7 +48,7 @@ def extract(document: Document, own: Sequence[Source], shared: SourceCatalogue |
         inside = claims.tokens_in(tokens, starts, block)
         cited = claims.cited(text, page, index, block, inside, document.language, rules)
         sentences += cited.sentences
-        rows.add(inside, dict(cited.claims))
+        rows.add(inside, {token.start: claim for token, claim in cited.claims})
     return Citations(binder.references(), tuple(rows.markers), tuple(rows.pairs), tuple(sentences))
 
 
@@ -142,14 +142,14 @@ class _Rows:
         self.settings = settings
         self.markers: list[Marker] = []
         self.pairs: list[Pair] = []
-        self._occurrences: Counter[tuple[str, str]] = Counter()
+        self._occurrences: Counter[str] = Counter()  # by the id of the first pair with that claim and target
         self._of_claim: dict[tuple[tuple[Range, ...], str], str] = {}
         self._strength: dict[tuple[Range, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
-    def add(self, tokens: Sequence[Token], claim_of: dict[Token, claims.Claim]) -> None:
-        """The rows of one block's tokens."""
+    def add(self, tokens: Sequence[Token], claim_of: dict[int, claims.Claim]) -> None:
+        """The rows of one block's tokens; `claim_of` maps a token's start to its claim."""
         for token in tokens:
-            claim = claim_of.get(token)
+            claim = claim_of.get(token.start)
             for target in token.targets:
                 self.markers.append(self._marker(token, target, claim))
 
@@ -179,10 +179,10 @@ class _Rows:
         known = self._of_claim.get((claim.spans, cited))
         if known:
             return known
-        body = normalised(claim.text)
-        occurrence = self._occurrences[body, cited]
-        self._occurrences[body, cited] += 1
-        identity = pair_id(self.document.document_key, claim.text, cited, occurrence)
+        first = pair_id(self.document.document_key, claim.text, cited, 0)
+        occurrence = self._occurrences[first]
+        self._occurrences[first] += 1
+        identity = pair_id(self.document.document_key, claim.text, cited, occurrence) if occurrence else first
         self._of_claim[claim.spans, cited] = identity
         status, reason = self._pair_status(binding)
         strong, written = self._strong(claim)

@@ -22,6 +22,7 @@ BlockKind = Literal["paragraph", "item", "heading", "cell", "footnote"]
 _OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES | pyromark.Options.ENABLE_STRIKETHROUGH
 _OPTIONS |= pyromark.Options.ENABLE_TASKLISTS
 _INLINE = frozenset({"Emphasis", "Strong", "Strikethrough", "Link", "Image", "Superscript", "Subscript"})
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 _TAG = re.compile(r"<!--.*?-->|<[/!?a-zA-Z][^<>]*>", re.DOTALL)
 _DEFINITION = re.compile(
     r"^[ ]{0,3}(?:>[ ]?)*\[(?P<label>[^\]\n^][^\]\n]{0,200})\]:[ \t]*(?P<rest>\S[^\n]*(?:\n[ \t]+[\"'(][^\n]*)?)",
@@ -94,7 +95,7 @@ def read(text: str, start: int = 0) -> Page:
     body = text[start:]
     raw = body.encode("utf-8", "replace")
     reader = _Reader(text, start, _code_points(raw, len(body)))
-    for event, span in pyromark.events_with_range(body, options=_OPTIONS):
+    for event, span in pyromark.events_with_range(body, options=_OPTIONS, merge_text=True):
         reader.take(event, span["start"], span["end"])
     return reader.page_with(_definitions(text, start, reader.blocks))
 
@@ -148,10 +149,11 @@ class _Reader:
             return
         name, value = next(iter(event.items()))
         if name == "Text":
-            if not any(kind == "CodeBlock" for kind, _ in self.containers[-1:]):
-                self._inline(start, end)
-                if not self.images:
-                    self.kept.append((start, end, "text"))
+            if self.containers and self.containers[-1][0] == "CodeBlock":
+                return
+            self._inline(start, end)
+            if not self.images:
+                self.kept.append((start, end, "text"))
         elif name == "Start":
             kind, data = (value, None) if type(value) is str else next(iter(value.items()))
             if kind in _INLINE:
@@ -308,7 +310,11 @@ class _Reader:
             if start > position:
                 pieces.append(" " * (start - position))
             piece = text[start:end]
-            pieces.append(piece if kind == "text" or code else "x" * len(piece))
+            if kind == "code":
+                piece = piece if code else "x" * len(piece)
+            elif "\\" in piece:
+                piece = _ESCAPE.sub(" ", piece)
+            pieces.append(piece)
             position = end
         pieces.append(" " * (len(text) - position))
         view = "".join(pieces).replace("\n", " ").replace("\r", " ")

@@ -63,7 +63,8 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(r"\s*(?:[,;，；、]|\s(?:and|und|et|y|&|и)\s)\s*")
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d[a-z]?")
+_DASHED = re.compile(r"[\]】］]\s?[-–—]\s?[\[【［]")
+_YEAR_ALONE = re.compile(r"[(\[](?:1[5-9]|20)\d\d[a-z]?[)\]]")
 _SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·˒", "0123456789-,,")
 _LEAK = re.compile(
     r"\ue200[^\ue201\n]{0,400}\ue201?"
@@ -125,7 +126,7 @@ def scan(page: Page, text: str, settings: CitationSettings) -> list[Token]:
     if _LEAK_HINT.search(view):
         tokens += [Token(m.start(), m.end(), "leaked-token", (Target(m.group()),)) for m in _LEAK.finditer(view)]
     found = [token for match in _SCAN.finditer(view) if (token := _bracket_token(match, text, settings)) is not None]
-    tokens += _joined_ranges(found, view, settings)
+    tokens += _joined_ranges(found, view, settings) if _DASHED.search(view) else found
     tokens += _sup_tokens(page, view, settings)
     return [_with_backslash(token, text) for token in _disjoint(tokens)]
 
@@ -192,6 +193,8 @@ def _bracket_token(match: re.Match[str], text: str, settings: CitationSettings) 
 def _numbered(start: int, end: int, inner: str, settings: CitationSettings) -> Token | None:
     """`[7]`, `[1, 2]`, `[3-5]`, `[1, p. 5]`, `[^7]`, `[^name]`, `[cite: 1]`."""
     body = inner.strip()
+    if body.isdigit() and len(body) <= 4:
+        return Token(start, end, "bracket", (Target(body),))
     if body[:1] == "^":
         label = body[1:].strip()
         if re.fullmatch(r"\d{1,4}", label) or re.fullmatch(r"[^\s\[\]^,;]{1,80}", label):
@@ -311,7 +314,7 @@ def _joined_ranges(tokens: list[Token], view: str, settings: CitationSettings) -
 
 
 def _author_year_tokens(view: str) -> Iterator[Token]:
-    for match in _NARRATIVE.finditer(view):
+    for match in _NARRATIVE.finditer(view) if _YEAR_ALONE.search(view) else ():
         if match.group("names").split()[0].casefold() not in _MONTHS:
             label = f"{match.group('names')} {match.group('year')}"
             kind = "author-year" if _SEVERAL_NAMES.search(match.group("names")) else "name-year"

@@ -38,13 +38,21 @@ _ORDINAL_LANGUAGES = frozenset(
     {"de", "da", "nb", "nn", "no", "fi", "cs", "sk", "pl", "hu", "hr", "sl", "et", "is", "lv"}
 )
 _CLOSERS = re.compile(r"[*_\"'”’»›)\]}」』）】]+(?=\s|$)")
-_MISSED = re.compile(
-    r"(?:[.!?…][)\]\"'”’»*_]{1,4}|…|\.\.\.|[.!?](?=\s{3,}))\s+(?=[(\[\"'“‘«„¿¡*_]{0,3}[^\W\d_a-zà-öø-ÿ])"
-    r"|(?<=\s)(?:zone|vitamin|type|class|grade|group|plan|section|appendix|annex|hepatitis|table|option|phase|model|sector"
-    r"|block|level|schedule|part|site|area|area|line|ward|unit|case|category|figure|gate|pier|dock|platform|terminal|team"
-    r"|variant|version|sample|cohort|arm|row|column|lane|hall|wing|building|house|room|ring|layer|tier|typ|gruppe|klasse"
-    r"|zone|phase|abschnitt|anhang|groupe|grupo|tipo|zona)\s[A-Z]\.\s+(?=[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+\s)",
+_CLOSED = re.compile(
+    r"[.!?…](?:[)\]\"'”’»*_]{1,4}|(?<=…)|(?<=\.)\.\.|(?<=[.!?])(?=\s{3}))\s+(?=[(\[\"'“‘«„¿¡*_]{0,3}[^\W\d_a-zà-öø-ÿ])"
 )
+_SINGLE_LETTER = re.compile(r" [A-Z]\.\s+(?=[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+\s)")
+_LETTERED = frozenset(
+    (
+        "zone", "vitamin", "type", "class", "grade", "group", "plan", "section", "appendix", "annex",
+        "hepatitis", "table", "option", "phase", "model", "sector", "block", "level", "schedule", "part",
+        "site", "area", "line", "ward", "unit", "case", "category", "figure", "gate", "pier", "dock",
+        "platform", "terminal", "team", "variant", "version", "sample", "cohort", "arm", "row", "column",
+        "lane", "hall", "wing", "building", "house", "room", "ring", "layer", "tier", "typ", "gruppe",
+        "klasse", "abschnitt", "anhang", "groupe", "grupo", "tipo", "zona",
+    )
+)  # fmt: skip
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
 _ABBREVIATION_TAIL = re.compile(r"(?:\bal|\bapprox|\bca|\betc|\be\.g|\bi\.e|\b[A-Z])\.[)\]\"'”’»*_]{1,4}$")
 
 
@@ -63,8 +71,7 @@ def split(text: str, language: str | None = None) -> list[tuple[int, int]]:
         for sentence in sentencex.segment(code, flat[start:end] if (start, end) != (0, len(flat)) else flat):
             pieces.append((position, position + len(sentence)))
             position += len(sentence)
-    whole = _mended(flat, pieces, code)
-    return _trimmed(flat, [part for start, end in whole for part in _split_missed(flat, start, end)])
+    return _trimmed(flat, _with_cuts(_mended(flat, pieces, code), _missed(flat)))
 
 
 def _chunks(text: str) -> list[tuple[int, int]]:
@@ -116,14 +123,25 @@ def _joins(text: str, before: tuple[int, int], start: int, code: str) -> bool:
     return code in _ORDINAL_LANGUAGES and bool(_DAY_ORDINAL.search(head))
 
 
-def _split_missed(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _missed(text: str) -> list[int]:
+    """Ends of sentences that the splitter runs over: a stop inside closing marks, a letter that names a thing."""
     cuts = [
         match.end()
-        for match in _MISSED.finditer(text, start, end)
-        if match.end() < end
-        and not _ABBREVIATION_TAIL.search(text[max(start, match.start() - 8) : match.end()].rstrip())
+        for match in _CLOSED.finditer(text)
+        if not _ABBREVIATION_TAIL.search(text[max(0, match.start() - 8) : match.end()].rstrip())
     ]
-    edges = [start, *cuts, end]
+    for match in _SINGLE_LETTER.finditer(text):
+        word = _LAST_WORD.search(text, max(0, match.start() - 16), match.start())
+        if word and word.group().lower() in _LETTERED:
+            cuts.append(match.end())
+    return sorted(cuts)
+
+
+def _with_cuts(pieces: list[tuple[int, int]], cuts: list[int]) -> list[tuple[int, int]]:
+    """The pieces, cut again at these places."""
+    if not cuts:
+        return pieces
+    edges = sorted({edge for piece in pieces for edge in piece} | set(cuts))
     return list(pairwise(edges))
 
 
