@@ -14,6 +14,67 @@ AROUND = "The harbour office wrote about many things over the years and the minu
 
 CASES = [
     (
+        "Korean particle",
+        '그는 "오래된 항구의 배를 모두 지금 멈추라"고 했다 [1].',
+        "그는 오래된 항구의 배를 모두 지금 멈추라고 했다",
+        "verified",
+    ),
+    (
+        "Korean altered",
+        '그는 "오래된 항구의 배를 모두 지금 보내라"고 했다 [1].',
+        "그는 오래된 항구의 배를 모두 지금 멈추라고 했다",
+        "altered",
+    ),
+    (
+        "Japanese",
+        "彼は「古い港の船をすべて今すぐ止めなさい」と言った [1]。",
+        "彼は古い港の船をすべて今すぐ止めなさいと言った",
+        "verified",
+    ),
+    (
+        "Russian",
+        "Он сказал: «все старые суда надо остановить немедленно» [1].",
+        "все старые суда надо остановить немедленно, сказал он",
+        "verified",
+    ),
+    (
+        "Russian negation",
+        "Он сказал: «все старые суда надо остановить немедленно» [1].",
+        "все старые суда не надо остановить немедленно",
+        "altered",
+    ),
+    (
+        "Spanish",
+        "Dijo que «todos los barcos deben parar ahora mismo» [1].",
+        "todos los barcos deben parar ahora mismo",
+        "verified",
+    ),
+    ("Swedish", "Han sade ”alla gamla båtar måste stanna nu” [1].", "alla gamla båtar måste stanna nu", "verified"),
+    (
+        "inverted guillemets",
+        "Er sagt »alle alten Schiffe müssen jetzt sofort halten« [1].",
+        "alle alten Schiffe müssen jetzt sofort halten",
+        "verified",
+    ),
+    (
+        "single marks",
+        "He said ‘all the old ships must stop right now’ [1].",
+        "all the old ships must stop right now",
+        "verified",
+    ),
+    (
+        "single marks with apostrophes",
+        "He said ‘the dogs’ ship mustn’t stop right now,’ and left [1].",
+        "the dogs' ship mustn't stop right now",
+        "verified",
+    ),
+    (
+        "flattened case of the first letter after an omission",
+        'It says "we must act … The ice returns in March" [1].',
+        "we must act at once, for the ice returns in March",
+        "verified",
+    ),
+    (
         "per cent sign in brackets",
         'It says "the odds were 3.09 [95 CI 1.99–4.79] in the sample" [1].',
         "the odds were 3.09 [95% CI 1.99–4.79] in the sample",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from verification_pipeline.quotes.marks import is_ideograph
+from verification_pipeline.quotes.marks import is_ideograph, takes_particles
 from verification_pipeline.text.normalise import MINUS
 
 _SIGNS = f"{MINUS}±~≈<>≤≥$€£¥#"
@@ -35,7 +35,7 @@ def ends_whole(text: str, end: int, magnitudes: tuple[str, ...] = ()) -> bool:
     if end <= 0 or end >= len(text):
         return True
     last, after = text[end - 1], text[end]
-    if joined(last, after):
+    if joined(last, after) and not takes_particles(after):
         return False
     if last.isdigit():
         unit = text[end : end + 2].lstrip()[:1]

@@ -137,7 +137,8 @@ def _opens(before: str, after: str) -> bool:
 
 def _closes(before: str, after: str) -> bool:
     """Whether a mark between these may close."""
-    return bool(before) and not before.isspace() and not (after.isalnum() and not is_ideograph(after))
+    follows = after.isalnum() and not is_ideograph(after) and not takes_particles(after)
+    return bool(before) and not before.isspace() and not follows
 
 
 def _closes_open(mark: str, opener: str, before: str, after: str) -> bool:
@@ -170,3 +171,8 @@ def _closing_single(text: str, start: int, stop: int, marks: str) -> int | None:
 def is_ideograph(character: str) -> bool:
     """Whether a character is written without spaces around it (ideographs, kana)."""
     return "\u3040" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
+
+
+def takes_particles(character: str) -> bool:
+    """Whether a character is Hangul: what a Korean sentence says of a quote is written on to its last word."""
+    return "\uac00" <= character <= "\ud7a3"
