@@ -166,6 +166,17 @@ def test_an_unchanged_file_changes_nothing(tmp_path: Path) -> None:
         assert getattr(second, name).equals(getattr(first, name)), name
 
 
+def test_questions_grow_with_what_changes_and_not_with_the_nights(tmp_path: Path) -> None:
+    works, stored = register.works(PAPER, "10.5555/other"), Stored.nothing()
+    for night in range(12):
+        rows = [{"OriginalPaperDOI": "10.5555/else", "Title": f"On tides {night}"}, *([{}] if night >= 6 else [])]
+        stored = kept(swept(works, write(tmp_path, *rows), stored, NIGHT + timedelta(days=night)))
+    asked = stored.lookups.with_columns(night=(pl.col("asked_at") - NIGHT).dt.total_days())
+    paper = asked.filter(pl.col("work_id") == f"doi:{PAPER}").sort("night")
+    assert paper.select("outcome", "night").rows() == [("clean", 0), ("clean", 5), ("found", 6), ("found", 11)]
+    assert asked.filter(pl.col("work_id") != f"doi:{PAPER}")["night"].sort().to_list() == [0, 11]
+
+
 def test_a_new_notice_ends_one_period_and_begins_another(tmp_path: Path) -> None:
     works = register.works(PAPER)
     first = swept(works, write(tmp_path, {"OriginalPaperDOI": "10.5555/else"}))

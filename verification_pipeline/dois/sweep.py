@@ -232,8 +232,18 @@ def _questions(
 
 
 def _with_new(stored: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """Stored questions and those that are new: a file asked again about the same work is the same question."""
+    """Stored questions and those that are new: a file asked again about the same work is the same question.
+
+    Of equal answers in a row only the first and the last stay. They tell what was known at any moment, and the table
+    grows with what changes instead of with the nights.
+    """
     same = ["work_id", "register", "snapshot", "outcome"]
     repeated = asked.filter(pl.col("snapshot").is_not_null()).join(stored, on=same, how="semi")
     new = asked.join(repeated, on=same, how="anti", nulls_equal=True)
-    return pl.concat([stored, new]).sort(tables.sort_keys("doi_lookups"), nulls_last=True)
+    history = pl.concat([stored, new]).sort("work_id", "register", "asked_at", maintain_order=True)
+    like_before, like_after = (
+        pl.all_horizontal(pl.col(name) == pl.col(name).shift(step) for name in ("work_id", "register", "outcome"))
+        for step in (1, -1)
+    )
+    kept = history.filter(~(like_before & like_after).fill_null(False))
+    return kept.sort(tables.sort_keys("doi_lookups"), nulls_last=True)
