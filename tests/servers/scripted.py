@@ -45,6 +45,7 @@ class Script:
     fault: Callable[[int, Prompt], str | None] = _never
     judge: Callable[[Prompt], list[dict[str, Any]]] = rows_of
     delay: float = 0.0
+    """Seconds that an answer takes; a batch exists so long before the client hears of it."""
     hang: float = 30.0
     formats: tuple[str, ...] = ("json_schema", "json_object", "text")
     """Response formats it knows; it refuses others with status 400."""
@@ -214,6 +215,7 @@ def _app(server: Server) -> Starlette:
         }
         if fate == "lost":
             return StreamingResponse(_broken(), media_type="application/json", headers={"content-length": "1000"})
+        await asyncio.sleep(script.delay)
         return JSONResponse(script.batches[name])
 
     async def retrieve(request: Request) -> Response:

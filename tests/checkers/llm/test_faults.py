@@ -70,8 +70,6 @@ def test_a_fault_of_one_request_costs_no_verdict(serve, checker_for, fault):
         ("not-json", "invalid-answer"),
         ("wrong-schema", "invalid-answer"),
         ("no-rows", "missing-answer"),
-        ("foreign", "invalid-answer"),
-        ("duplicate", "invalid-answer"),
         ("shifted", "invalid-answer"),
         ("truncated", "invalid-answer"),
         ("whitespace", "invalid-answer"),
@@ -98,6 +96,18 @@ def test_a_fault_of_every_request_leaves_every_pair_with_its_reason(serve, check
     assert again == [reason] * 4
     final = reason != "provider-error"
     assert (len(server.script.requests) == asked) == final, "final faults are not paid again; open ones are taken up"
+
+
+def test_a_foreign_row_beside_the_right_ones_is_believed_for_nothing(serve, checker_for):
+    server = serve(Script(fault=lambda *_: "foreign"))
+    assert found(checker_for(server)) == RIGHT
+    assert len(server.script.requests) == 1
+
+
+def test_two_rows_for_one_pair_cost_that_pair_alone(serve, checker_for):
+    server = serve(Script(fault=lambda *_: "duplicate"))
+    assert found(checker_for(server)) == ["invalid-answer", *RIGHT[1:]]
+    assert [len(prompt.pairs) for prompt in server.script.prompts] == [4, 1]
 
 
 def test_answers_that_hang_are_tried_once_more_then_split(serve, checker_for):

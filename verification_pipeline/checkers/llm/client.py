@@ -1,7 +1,8 @@
 """One chat completion over HTTP, with everything around it that may go wrong: pace, pauses, further tries, time.
 
-The official client carries the bytes; its own retries are off, because they know nothing of the other requests in
-flight. What an answer means is read in `answers`; what happens to pairs that got none is decided in `online`.
+Addresses and headers are those of the official client; the bytes go out beside it, since its retries know nothing of
+the other requests in flight and its models would cost more than the rest of the path. What an answer means is read in
+`answers`; what happens to pairs that got none is decided in `online`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from types import TracebackType
 from typing import Any
 
 import httpx2
+import openai
 import orjson
-from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI
 
 from verification_pipeline.checkers.llm.credentials import Secret
 from verification_pipeline.checkers.llm.requests import FORMATS
@@ -109,15 +110,16 @@ class ChatClient:
         self._formats = list(FORMATS[FORMATS.index(rules.answer_format) :])
         self._in_flight = 0
         self._tokens_in_flight = 0
-        limits = httpx2.Limits(max_connections=rules.concurrency, max_keepalive_connections=rules.concurrency)
-        self._client = AsyncOpenAI(
-            api_key=key.reveal(),
-            base_url=rules.base_url,
-            max_retries=0,
+        official = openai.AsyncOpenAI(
+            api_key=key.reveal(), base_url=rules.base_url, http_client=httpx2.AsyncClient(verify=tls())
+        )
+        headers = {**official.default_headers, **official.auth_headers}
+        self._client = httpx2.AsyncClient(
+            base_url=official.base_url,
+            headers={name: value for name, value in headers.items() if isinstance(value, str)},
+            verify=tls(),
             timeout=rules.timeout_seconds,
-            http_client=httpx2.AsyncClient(
-                verify=tls(), limits=limits, timeout=rules.timeout_seconds, follow_redirects=False
-            ),
+            limits=httpx2.Limits(max_connections=rules.concurrency, max_keepalive_connections=rules.concurrency),
         )
 
     async def __aenter__(self) -> ChatClient:
@@ -126,7 +128,7 @@ class ChatClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.close()
+        await self._client.aclose()
 
     async def complete(self, body_in: Callable[[str], dict[str, Any]], tokens: int) -> Delivery:
         """One completion; `body_in` gives the request in an answer format. Never raises for a fault of the server.
@@ -138,7 +140,7 @@ class ChatClient:
             delivery = await self._deliver(orjson.dumps(body_in(answer_format)), tokens)
             if delivery.fault != "rejected":
                 if delivery.fault is None and position:
-                    self._formats = self._formats[self._formats.index(answer_format) :]
+                    self._formats = list(FORMATS[FORMATS.index(answer_format) :])
                 return delivery
         return delivery
 
@@ -146,61 +148,48 @@ class ChatClient:
         """Send one body, again where that may help."""
         rules = self._rules
         tries = faults = timeouts = 0
-        waited_since = time.monotonic()
+        waiting_since = time.monotonic()
         while True:
             await self._pacer.ready(tokens)
             tries += 1
+            pause = None
             try:
                 response = await self._post(raw, tokens)
-            except APIStatusError as error:
-                pause = retry_after(error.response.headers)
-                detail = self._key.out_of(f"HTTP {error.status_code} {_code(error.body)}".strip())
-                fault = _fault(error)
-                if fault == "rate-limited" and time.monotonic() - waited_since < rules.max_wait_seconds:
+            except (TimeoutError, httpx2.TimeoutException):
+                timeouts, detail = timeouts + 1, "no answer in time"
+            except httpx2.HTTPError as error:
+                detail = f"connection: {type(error).__name__}"
+            else:
+                clean = self._key.out_of_bytes(response.content)
+                body = _json(clean)
+                if response.status_code == 200 and body is not None:
+                    return Delivery(body, clean, tries=tries)
+                fault = _fault(response.status_code, clean)
+                detail = self._key.out_of(f"HTTP {response.status_code} {_code(body)}".strip())
+                pause = retry_after(response.headers)
+                if fault == "rate-limited" and time.monotonic() - waiting_since < rules.max_wait_seconds:
                     self._pacer.cool_down(self._backoff(tries) if pause is None else pause)
                     continue
                 if fault != "provider-error":
                     return Delivery(fault=fault, detail=detail, tries=tries)
-                faults += 1
-            except APITimeoutError:
-                faults, timeouts, pause, detail = faults + 1, timeouts + 1, None, "no answer in time"
-            except APIConnectionError as error:
-                faults, pause, detail = faults + 1, None, f"connection: {type(error.__cause__ or error).__name__}"
-            else:
-                clean = self._key.out_of_bytes(response)
-                try:
-                    return Delivery(orjson.loads(clean), clean, tries=tries)
-                except orjson.JSONDecodeError:
-                    faults, pause, detail = faults + 1, None, "a body that is not JSON"
+            faults += 1
             if faults > rules.retries or timeouts >= _TIMEOUT_TRIES:
                 return Delivery(fault="provider-error", detail=detail, tries=tries)
             await asyncio.sleep(self._backoff(faults) if pause is None else min(pause, rules.max_wait_seconds))
 
-    async def _post(self, raw: bytes, tokens: int) -> bytes:
+    async def _post(self, raw: bytes, tokens: int) -> httpx2.Response:
         self._in_flight += 1
         self._tokens_in_flight += tokens
-        headers: Mapping[str, str] = {}
+        response = None
         try:
             async with asyncio.timeout(self._rules.timeout_seconds):
-                response = await self._client.post(
-                    "/chat/completions",
-                    cast_to=httpx2.Response,
-                    content=raw,
-                    options={"headers": {"Content-Type": "application/json"}},
-                )
-                headers = response.headers
-                return response.content
-        except APIStatusError as error:
-            headers = error.response.headers
-            raise
-        except TimeoutError:
-            raise APITimeoutError(httpx2.Request("POST", "/chat/completions")) from None
-        except httpx2.HTTPError as error:
-            raise APIConnectionError(request=httpx2.Request("POST", "/chat/completions")) from error
+                response = await self._client.post("chat/completions", content=raw)
+            return response
         finally:
             self._in_flight -= 1
             self._tokens_in_flight -= tokens
-            self._pacer.learn(headers, self._in_flight, self._tokens_in_flight)
+            if response is not None:
+                self._pacer.learn(response.headers, self._in_flight, self._tokens_in_flight)
 
     def _backoff(self, tries: int) -> float:
         return min(_LONGEST_BACKOFF, self._rules.backoff_seconds * 2.0 ** min(tries - 1, 10))
@@ -234,20 +223,28 @@ def duration(text: str | None) -> float | None:
         return None
 
 
-def _fault(error: APIStatusError) -> str:
-    said = f"{_code(error.body)} {error.message}".lower()
-    if error.status_code in (401, 403):
+def _json(raw: bytes) -> object:
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _fault(status: int, raw: bytes) -> str:
+    said = raw[:4_000].decode("utf-8", "replace").lower()
+    if status in (401, 403):
         return "refused-key"
-    if error.status_code == 429:
+    if status == 429:
         return "refused-key" if any(word in said for word in _QUOTA) else "rate-limited"
-    if error.status_code == 413 or (error.status_code < 500 and any(word in said for word in _TOO_LARGE)):
+    if status == 413 or (400 <= status < 500 and any(word in said for word in _TOO_LARGE)):
         return "too-large"
-    if error.status_code in (408, 409, 425) or (error.status_code >= 500 and error.status_code not in _REFUSING):
+    if status in (200, 408, 409, 425) or (status >= 500 and status not in _REFUSING):
         return "provider-error"
     return "rejected"
 
 
 def _code(body: object) -> str:
     """The machine-readable code of an error body; its message may repeat what was sent and is not kept."""
-    code = body.get("code") or body.get("type") if isinstance(body, dict) else None
+    error = body.get("error") if isinstance(body, dict) else None
+    code = error.get("code") or error.get("type") if isinstance(error, dict) else None
     return str(code)[:80] if code else ""
