@@ -44,6 +44,7 @@ _UNIT = re.compile(
     r"|(?P<tag></?(?:a|abbr|article|b|blockquote|br|cite|code|dd|div|dl|dt|em|font|h[1-6]|hr|i|img|li|mark|ol|p|pre|q"
     r"|s|section|small|span|strong|sub|sup|table|tbody|td|th|thead|tr|u|ul)(?=[\s/>]))"
     r"|(?P<next>[,;&][ \t]*+(?:https?://|doi:|10\.[0-9]{4,9}(?:\.[0-9]{1,9}){0,4}/))"
+    r"|(?P<query>\?(?=[A-Za-z_]{1,24}=))"
     r"|(?P<other>.)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -185,11 +186,11 @@ def _suffix(text: str, start: int, in_address: bool, in_query: bool) -> list[_Ch
 
 
 def _characters(text: str, start: int, stop: int) -> Iterator[_Character]:
-    """Characters as meant (rules 1 and 3), ending before a tag or the next DOI of a list."""
+    """Characters as meant (rules 1 and 3), ending before a tag, a query, or the next DOI of a list."""
     position = start
     while position < stop:
         unit = _UNIT.match(text, position)
-        if unit is None or unit["tag"] or unit["next"]:
+        if unit is None or unit["tag"] or unit["next"] or unit["query"]:
             return
         first, position = position, unit.end()
         if unit["invisible"]:
