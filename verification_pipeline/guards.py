@@ -9,7 +9,6 @@ sentence, and what becomes of a pair (`triage`); typed numbers (`text.numbers`);
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -27,15 +26,14 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 class Claim:
     """A claim ready for look-up.
 
-    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`; `forms`
-    are the hashes of inflected forms that count as the same word; `length` counts all its words.
+    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`;
+    `length` counts all its words.
     """
 
     text: str
     hashes: tuple[int, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    forms: tuple[tuple[int, ...], ...]
     numbers: tuple[Number, ...]
     length: int
 
@@ -183,10 +181,9 @@ def _tokens(text: str) -> list[str]:
 
 
 def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
-    said, found = _tokens(claim.text), _tokens(place.text)
-    if _negations(said, lists) != _negations(found, lists):
+    mine, theirs = set(_tokens(claim.text)), set(_tokens(place.text))
+    if _negations(claim.text, mine, lists) != _negations(place.text, theirs, lists):
         return "negation"
-    mine, theirs = set(said), set(found)
     extra = theirs - mine
     for word in extra & lists.weakening.keys():
         return lists.weakening[word]
@@ -202,8 +199,11 @@ def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
     return None
 
 
-def _negations(tokens: Iterable[str], lists: WordLists) -> int:
-    return sum(token in lists.negations or token[-3:] in ("n't", "n’t") for token in tokens)
+def _negations(text: str, tokens: set[str], lists: WordLists) -> int:
+    """How many words turn the statement round."""
+    if lists.negations.isdisjoint(tokens) and "n't" not in text and "n’t" not in text:
+        return 0
+    return sum(token in lists.negations or token[-3:] in ("n't", "n’t") for token in _tokens(text))
 
 
 def _order(claim: Claim, place: Place, lists: WordLists) -> str | None:
@@ -314,7 +314,7 @@ def _closeness(number: Number, places: Iterable[int]) -> float:
     return sum(1.0 / (8 + abs(place - number.start)) for place in places)
 
 
-def missing_words(claim: Claim, held: Counter[int] | Mapping[int, object], lists: WordLists) -> str:
+def missing_words(claim: Claim, held: Mapping[int, object], lists: WordLists) -> str:
     """Which kind of thing a source does not hold at all: a direction, a name, or other words."""
     for word, start, end in zip(claim.hashes, claim.starts, claim.ends, strict=True):
         if word in held:

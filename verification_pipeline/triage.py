@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,7 +28,7 @@ from verification_pipeline.guards import Claim, Place, WordLists, missing_words,
 from verification_pipeline.records import Citations, Document, Evidence, Pair
 from verification_pipeline.tables import Span
 from verification_pipeline.text.index import U64, WordIndex
-from verification_pipeline.text.numbers import Number, parse
+from verification_pipeline.text.numbers import Number, first_words, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,10 @@ _EDGE = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e|Inc|Ltd|Corp|Co|Jr|Sr|Gen|Gov|Sen|Mt|M\.D|Ph\.D|D\.C))$"
 )
+_BEFORE_NUMBER, _AFTER_NUMBER = 24, 64
+"""How much text around a word shows the whole number that it begins, with the other end of a range."""
+_MOST_INFLECTED = 2
+"""So many words of a claim may stand in its source only in another form (rose, rises)."""
 _CODE = re.compile(r"`[^`\n]*`")
 _REACH = 700
 """How far around a word a sentence may reach, code points; a longer one gives no pass."""
@@ -138,7 +142,6 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
     hashes, starts, ends = (part[chosen].tolist() for part in (index.words, index.starts, index.ends))
     lengths = np.diff(np.searchsorted(index.starts, offsets)).tolist()
     ready: dict[str, Claim] = {}
-    forms = _other_forms(joined, starts, ends, hashes)
     first = 0
     for position, text in enumerate(distinct):
         last = bisect_left(starts, offsets[position + 1], first)
@@ -148,26 +151,11 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
             tuple(hashes[first:last]),
             tuple(start - base for start in starts[first:last]),
             tuple(end - base for end in ends[first:last]),
-            tuple(forms.get(word, ()) for word in hashes[first:last]),
             numbers[position],
             lengths[position],
         )
         first = last
     return [ready[text] for text in texts]
-
-
-def _other_forms(
-    text: str, starts: Sequence[int], ends: Sequence[int], hashes: Sequence[int]
-) -> dict[int, tuple[int, ...]]:
-    """For Latin words of four letters and more: the hashes of their regular inflections."""
-    words = dict(zip(hashes, map(slice, starts, ends), strict=True))
-    forms = {
-        word: _inflections(written.lower())
-        for word, place in words.items()
-        if len(written := text[place]) > 3 and written.isascii() and written.isalpha()
-    }
-    hashed = iter(WordIndex.build(" ".join(form for listed in forms.values() for form in listed)).words.tolist())
-    return {word: tuple(next(hashed) for _ in listed) for word, listed in forms.items()}
 
 
 def _inflections(word: str) -> tuple[str, ...]:
@@ -207,37 +195,33 @@ class _Held:
     def of(cls, evidence: Evidence, claims: Sequence[Claim], table: NDArray[np.bool_]) -> _Held:
         """One pass over the word index. `table` is scratch space of 65,536 flags, all false before and after."""
         index = evidence.body.index
-        wanted: dict[int, set[int]] = {}
-        for claim in claims:
-            for word, forms in zip(claim.hashes, claim.forms, strict=True):
-                wanted.setdefault(word, set()).add(word)
-                for form in forms:
-                    wanted.setdefault(form, set()).add(word)
+        wanted = {word for claim in claims for word in claim.hashes}
         keys = np.fromiter((word & 0xFFFF for word in wanted), dtype=np.uint16, count=len(wanted))
         table[keys] = True
         hits = np.flatnonzero(table[index.words.astype(np.uint16)])
         table[keys] = False
         places: dict[int, list[int]] = {}
         for word, start in zip(index.words[hits].tolist(), index.starts[hits].tolist(), strict=True):
-            for owner in wanted.get(word, ()):
-                places.setdefault(owner, []).append(start)
+            if word in wanted:
+                places.setdefault(word, []).append(start)
         return cls(evidence, places)
 
     def place(self, claim: Claim, lists: WordLists) -> Span | str:
         """The span of the first place that holds the whole claim, or the guard that refused the last one read."""
         words, may_add = set(claim.hashes), claim.may_add(lists)
-        present = words & self.places.keys()
+        places = self._with_inflected(claim, words - self.places.keys())
+        present = words & places.keys()
         if len(words) - len(present) > may_add or not present:
-            return missing_words(claim, self.places, lists)
+            return missing_words(claim, places, lists)
         body = self.evidence.body
-        rarest = min(present, key=lambda word: (len(self.places[word]), word))
+        rarest = min(present, key=lambda word: (len(places[word]), word))
         refused, reach = "scattered", -1
-        for anchor in self.places[rarest][: lists.settings.places]:
+        for anchor in places[rarest][: lists.settings.places]:
             if anchor < reach:
                 continue
             start, end = _sentence(body.text, anchor)
             reach = end
-            inside = {word: _within(self.places.get(word, ()), start, end) for word in words}
+            inside = {word: _within(places.get(word, ()), start, end) for word in words}
             if sum(not inside[word] for word in claim.hashes) > may_add:
                 continue
             text = body.text[start:end]
@@ -246,6 +230,26 @@ class _Held:
                 return Span(self.evidence.source.source_key, body.sha256, start, end, text)
             refused = guard
         return refused
+
+    def _with_inflected(self, claim: Claim, missing: set[int]) -> Mapping[int, Sequence[int]]:
+        """The places, and for the few words that the source lacks those of their regular inflections."""
+        if not 0 < len(missing) <= _MOST_INFLECTED:
+            return self.places
+        lacking = {
+            word: claim.text[start:end]
+            for word, start, end in zip(claim.hashes, claim.starts, claim.ends, strict=True)
+            if word in missing
+        }
+        if not all(len(written) > 3 and written.isascii() and written.islower() for written in lacking.values()):
+            return self.places
+        places = dict(self.places)
+        index = self.evidence.body.index
+        for word, written in lacking.items():
+            forms = WordIndex.build(" ".join(_inflections(written))).words
+            hits = np.flatnonzero(np.isin(index.words, forms))
+            if len(hits):
+                places[word] = index.starts[hits].tolist()
+        return places
 
 
 def _within(places: Sequence[int], start: int, end: int) -> list[int]:
@@ -290,18 +294,16 @@ def uncited_numbers(
     del settings
     cited = sorted({(pair.sentence_start, pair.sentence_end) for pair in citations.pairs})
     cited += [span for pair in citations.pairs for span in pair.claim_spans]
-    found: list[UncitedNumber] = []
     missing: list[tuple[int, Number]] = []
     for start, end in _uncited(citations.prose, sorted(cited)):
         written = _CODE.sub(lambda match: " " * len(match.group()), document.text[start:end])
         missing += [(start, number) for number in parse(written, document.language)]
-    if not missing:
-        return []
-    known = _Numbers(list(evidence.values()))
-    for start, number in missing:
-        if not known.holds(number):
-            found.append(UncitedNumber(document.document_key, start + number.start, start + number.end, number.text))
-    return found
+    held = _held_in(evidence.values(), [number for _, number in missing])
+    return [
+        UncitedNumber(document.document_key, start + number.start, start + number.end, number.text)
+        for (start, number), is_held in zip(missing, held, strict=True)
+        if not is_held
+    ]
 
 
 def _uncited(prose: Sequence[tuple[int, int]], cited: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -317,22 +319,28 @@ def _uncited(prose: Sequence[tuple[int, int]], cited: Sequence[tuple[int, int]])
     return free
 
 
-class _Numbers:
-    """The typed numbers of some sources, read source by source only as far as a question needs."""
-
-    def __init__(self, sources: list[Evidence]) -> None:
-        self._unread = sources
-        self._values: dict[object, list[Number]] = {}
-
-    def holds(self, number: Number) -> bool:
-        while True:
-            if any(number.same_quantity(other) for other in self._values.get(_key(number), ())):
-                return True
-            if not self._unread:
-                return False
-            for other in parse(self._unread.pop().body.text):
-                self._values.setdefault(_key(other), []).append(other)
-
-
-def _key(number: Number) -> object:
-    return number.key or number.value
+def _held_in(sources: Iterable[Evidence], numbers: Sequence[Number]) -> list[bool]:
+    """For each number, whether a source holds it. Texts are read only around words with which it may begin."""
+    wanted: defaultdict[str, list[int]] = defaultdict(list)
+    for position, number in enumerate(numbers):
+        for word in sorted(first_words(number)):
+            wanted[word].append(position)
+    index = WordIndex.build(" ".join(wanted))
+    asked = dict(zip(index.words.tolist(), wanted.values(), strict=True))
+    table = np.zeros(1 << 16, dtype=np.bool_)
+    table[index.words.astype(np.uint16)] = True
+    held = [False] * len(numbers)
+    for source in sources:
+        body = source.body
+        hits = np.flatnonzero(table[body.index.words.astype(np.uint16)])
+        for word, start in zip(body.index.words[hits].tolist(), body.index.starts[hits].tolist(), strict=True):
+            open_ones = [position for position in asked.get(word, ()) if not held[position]]
+            if open_ones:
+                begin = max(0, start - _BEFORE_NUMBER)
+                at = start - begin
+                near = [
+                    other for other in parse(body.text[begin : start + _AFTER_NUMBER]) if other.start <= at < other.end
+                ]
+                for position in open_ones:
+                    held[position] = any(numbers[position].same_quantity(other) for other in near)
+    return held

@@ -618,3 +618,33 @@ def _bare(digits: str) -> Decimal | None:
         return Decimal(digits)
     value = _value(digits, None)
     return value[0] if value else None
+
+
+_SPELT = {value: word for word, value in reversed((_WORD_VALUES | _TENS).items())}
+_FACTORS: dict[str, tuple[Decimal, ...]] = {
+    name: tuple(sorted({factor for other, factor in _UNITS.values() if other == name})) for name, _ in _UNITS.values()
+}
+_WRITTEN_SCALES = tuple(Decimal(10) ** exponent for exponent in (0, 3, 4, 6, 8, 9, 12))
+
+
+def first_words(number: Number) -> frozenset[str]:
+    """The words (runs of digits, or a number word) with which a text may begin to write this quantity.
+
+    As many as its unit and scale words allow: 1,200,000 begins with 1200000, 1, 1200 (thousand) or 120 (万).
+    """
+    if number.key:
+        return frozenset(re.findall(r"\d+", number.key)[:1])
+    words = set(re.findall(r"\d+", number.text)[:1])
+    for value in (abs(number.value), abs(number.other) if number.other is not None else None):
+        for factor in _FACTORS.get(number.unit, (Decimal(1),)) if value else ():
+            for scale in _WRITTEN_SCALES:
+                part = (value or _ZERO) / factor / scale
+                if part < Decimal("0.001"):
+                    break
+                whole = format(part, "f").partition(".")[0]
+                words |= {whole, whole[: (len(whole) - 1) % 3 + 1]}
+                if part == int(part) and int(part) in _SPELT:
+                    words.add(_SPELT[int(part)])
+                elif part == int(part) < 100:
+                    words.add(_SPELT[int(part) // 10 * 10])
+    return frozenset(words)
