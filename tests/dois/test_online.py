@@ -99,7 +99,7 @@ def test_malformed_comma_missing_and_foreign_dois(server: Server) -> None:
     assert outcomes[f"doi:{nobody}"] == "unknown"
 
 
-def test_for_another_agencys_doi_retraction_watch_decides(server: Server, tmp_path: Path) -> None:
+def test_row_20_for_another_agencys_doi_retraction_watch_decides(server: Server, tmp_path: Path) -> None:
     foreign, retracted = "10.5555/data.1", "10.5555/data.2"
     server.agencies = {foreign: "datacite", retracted: "datacite"}
     path = register.write(tmp_path / "rw.csv", [{"OriginalPaperDOI": retracted}])
