@@ -21,7 +21,14 @@ def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[No
     """Assemble the receipt of every document of which anything moved."""
 
     report = assemble_receipts(night)
-    yield from results(night.store, ["receipts"], made=report.made, documents=report.documents, gone=report.gone)
+    yield from results(
+        night.store,
+        ["receipts"],
+        made=report.made,
+        documents=report.documents,
+        gone=report.gone,
+        pages=report.pages,
+    )
 
 
 @dg.multi_asset(

@@ -214,3 +214,32 @@ def test_a_sweep_of_a_list_says_what_it_could_not_ask(command, tmp_path):
 def test_start_up_needs_no_orchestrator():
     code = "import sys; import verification_pipeline.cli; sys.exit('dagster' in sys.modules or 'openai' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def pages(out: Path) -> dict[str, tuple[int, bytes]]:
+    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in (out / "receipts").glob("*.html")}
+
+
+def test_pages_stand_beside_their_receipts_and_are_written_only_when_they_change(night):
+    command, out, corpus, _ = night
+    assert pages(out) == {}
+    assert command("run", corpus, "--out", out, "--workers", 1, "--html")[0] == 0
+    first = pages(out)
+    assert {Path(name).stem for name in first} == {path.stem for path in (out / "receipts").glob("*.json")}
+    assert command("run", corpus, "--out", out, "--workers", 1, "--html")[0] == 0
+    assert pages(out) == first
+    (corpus / "documents" / "mill.md").write_text(MILL.replace("three", "five"), "utf-8")
+    command("run", corpus, "--out", out, "--workers", 1)  # a page that is there is kept true
+    second = pages(out)
+    assert [name for name in first if first[name] != second[name]] == [name for name in first if "mill" in name]
+    assert b"five" in next(body for name, (_, body) in second.items() if "mill" in name)
+
+
+def test_one_receipt_as_a_page_on_demand(night, tmp_path):
+    command, out, corpus, _ = night
+    assert command("show", "pier", "--out", out, "--html", tmp_path / "pier.html") == (0, "", "")
+    command("run", corpus, "--out", out, "--workers", 1, "--html")
+    body = next(body for name, (_, body) in pages(out).items() if "pier" in name)
+    assert (tmp_path / "pier.html").read_bytes() == body
+    status, _, error = command("show", "pier", "--out", out, "--html", tmp_path / "absent" / "pier.html")
+    assert (status, len(error.splitlines())) == (2, 1)

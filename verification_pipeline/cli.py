@@ -98,6 +98,7 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of the sample.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: all cores.")] = None,
     gate: Annotated[bool, typer.Option("--gate", help="Exit 1 if a document failed or was not verified.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="A page for every receipt, beside its JSON.")] = False,
     as_json: Json = False,
 ) -> None:
     """Verify corpora: a folder, a bundle (.jsonl, .parquet) or a vault each."""
@@ -105,9 +106,8 @@ def run(
     from verification_pipeline.summary import summarise
 
     overrides = _overrides(checker=checker, sample=sample, seed=seed)
-    options = Options(
-        out, tuple(corpus or ()), config, overrides, tuple(document or ()), recheck, workers or os.cpu_count() or 1
-    )
+    count = workers or os.cpu_count() or 1
+    options = Options(out, tuple(corpus or ()), config, overrides, tuple(document or ()), recheck, count, html)
     with _progress(as_json) as progress, open_night(options, progress) as night:
         _execute("nightly", night)
         summary = summarise(night.store, night.scope.settings)
@@ -374,16 +374,34 @@ def verify_receipt(
 def show(
     document: Annotated[str, typer.Argument(help="A document id, a document key, or corpus/document id.")],
     out: Out = DEFAULT_OUT,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write it as a page to this file.", dir_okay=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """One document's receipt, for reading."""
-    from verification_pipeline.receipts.terminal import render
+    from verification_pipeline.receipts import terminal
 
-    receipt = _receipt_of(_store(out), document)
-    if as_json:
+    store = _store(out)
+    receipt = _receipt_of(store, document)
+    if html is not None:
+        _write_page(html, json.loads(receipt), store)
+    elif as_json:
         print(receipt)
     else:
-        Console().print(render(json.loads(receipt)))
+        Console().print(terminal.render(json.loads(receipt)))
+
+
+def _write_page(file: Path, receipt: dict[str, Any], store: Store) -> None:
+    from verification_pipeline.keys import shard_of
+    from verification_pipeline.receipts import page
+    from verification_pipeline.stages.loading import text_lookup
+
+    shard = shard_of(receipt["document"]["document_key"], store.shards)
+    try:
+        file.write_bytes(page.render(receipt, text_lookup(store, shard)).encode())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _receipt_of(store: Store, name: str) -> str:

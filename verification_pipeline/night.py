@@ -35,6 +35,8 @@ class Options:
     documents: tuple[str, ...] = ()
     recheck: bool = False
     workers: int = 1
+    html: bool = False
+    """A page for every receipt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Night:
     scope: Scope
     pool: Workers
     progress: Progress
+    html: bool = False
 
     @property
     def day(self) -> date:
@@ -74,7 +77,7 @@ def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterat
     store = Store.open(options.out)
     with store.locked(), workers(options.workers) as pool:
         run_id = hash_of("run", started.isoformat(), *by_corpus)[:16]
-        yield Night(run_id, started, store, archives, settings, scope, pool, progress)
+        yield Night(run_id, started, store, archives, settings, scope, pool, progress, options.html)
 
 
 def _refuse_repeated_names(archives: Sequence[Archive]) -> None:

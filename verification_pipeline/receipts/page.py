@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from verification_pipeline import __version__
 from verification_pipeline.receipts.rendering import document_html, harmless
 
 TextOf = Callable[[str], str | None]
@@ -64,6 +65,11 @@ class Cited:
     passage: Passage | None
 
 
+def mark(receipt_id: str) -> str:
+    """Words in the head of a page by which to tell which receipt it shows, and which version of this module made it."""
+    return f'<meta name="receipt" content="{receipt_id} {__version__}">'
+
+
 def render(receipt: Row, text_of: TextOf) -> str:
     """The page of a receipt. `text_of` gives stored texts by hash; without a text its part of the page is left out."""
     pairs = list(_pairs(receipt, text_of))
@@ -73,6 +79,7 @@ def render(receipt: Row, text_of: TextOf) -> str:
     counted = Counter(pair.state for pair in pairs)
     return _template("receipt.html").render(
         receipt=receipt,
+        mark=Markup(mark(receipt["id"])),  # noqa: S704 - a hash and a version
         pairs=pairs,
         body=body,
         states=[(state, sign, words, counted[state]) for state, (sign, words) in STATES.items() if counted[state]],

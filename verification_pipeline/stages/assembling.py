@@ -7,12 +7,10 @@ completed night, so a night that was killed half-way does not hide what it chang
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from itertools import starmap
-from pathlib import Path
 
 import orjson
 import polars as pl
@@ -24,27 +22,31 @@ from verification_pipeline.receipts import changes
 from verification_pipeline.receipts.assembly import ReceiptInputs, RunInfo, assemble, merge
 from verification_pipeline.receipts.waivers import Waiver
 from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
-from verification_pipeline.stages import loading
-from verification_pipeline.store import Store, write_bytes
+from verification_pipeline.stages import loading, receipt_files
+from verification_pipeline.store import Store
 
 NAME = "receipts"
 STAGES = ("reading", "selection", "grading")
 REGISTERS = ("retraction-watch", "crossref", "pubmed", "openalex")
 _CODE = ("receipts", "stages/assembling")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_STEM_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptReport:
-    """What the assembly did: receipts made, documents looked at, documents gone."""
+    """What the assembly did: receipts made, documents looked at, documents gone, pages written."""
 
     made: int = 0
     documents: int = 0
     gone: int = 0
+    pages: int = 0
 
     def __add__(self, other: ReceiptReport) -> ReceiptReport:
-        return ReceiptReport(self.made + other.made, self.documents + other.documents, self.gone + other.gone)
+        return ReceiptReport(
+            self.made + other.made,
+            self.documents + other.documents,
+            self.gone + other.gone,
+            self.pages + other.pages,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class _Job:
     store: Store
     scope: Scope
     run: RunInfo
+    html: bool
 
 
 def run_info(night: Night, waivers: Sequence[Waiver] = ()) -> RunInfo:
@@ -72,7 +75,7 @@ def run_info(night: Night, waivers: Sequence[Waiver] = ()) -> RunInfo:
 
 def assemble_receipts(night: Night, waivers: Sequence[Waiver] = ()) -> ReceiptReport:
     """Bring receipts and their files up to date in every shard."""
-    job = _Job(night.store, night.scope, run_info(night, waivers))
+    job = _Job(night.store, night.scope, run_info(night, waivers), night.html)
     shards = range(night.store.shards)
     total = ReceiptReport()
     for done, report in enumerate(night.pool.map(_assemble_shard, [job] * len(shards), shards), 1):
@@ -115,12 +118,6 @@ def count_metrics(night: Night) -> pl.DataFrame:
     return metrics.compute(night.run_id, metrics.add(tallies), night.settings.metrics)
 
 
-def receipt_path(store: Store, corpus: str, document_id: str, key: str) -> Path:
-    """The file of a document's receipt: a readable stem and its key, safe and unequal on every file system."""
-    stem = _UNSAFE.sub("-", f"{corpus}-{document_id}").strip("-.").lower()[:_STEM_CHARS]
-    return store.root / "receipts" / f"{stem or 'document'}-{key}.json"
-
-
 def _assemble_shard(job: _Job, shard: int) -> ReceiptReport:
     store = job.store
     works = _components(job, shard)
@@ -128,8 +125,17 @@ def _assemble_shard(job: _Job, shard: int) -> ReceiptReport:
     present = set(store.read("documents", shard, columns=["document_key"])["document_key"])
     stale = [key for key, parts in works.items() if stored.get(key) != parts]
     gone = [key for key in stored if key not in present]
-    if not stale and not gone:
-        return ReceiptReport(0, len(present), 0)
+    made = _renew(job, shard, stale, gone) if stale or gone else 0
+    if stale or gone:
+        kept = {key: parts for key, parts in stored.items() if key in present}
+        write_fingerprints(store, NAME, shard, {**kept, **works})
+    pages = receipt_files.write_pages(store, job.scope, shard, every=job.html, moved=stale)
+    return ReceiptReport(made, len(present), len(gone), pages)
+
+
+def _renew(job: _Job, shard: int, stale: list[str], gone: list[str]) -> int:
+    """Assemble the receipts of `stale` documents; how many have another digest."""
+    store = job.store
     previous = store.read("receipts", shard)
     fresh = tables.empty("receipts")
     documents = loading.of_documents(store.read("documents", shard), stale)
@@ -141,10 +147,8 @@ def _assemble_shard(job: _Job, shard: int) -> ReceiptReport:
     merged = merge(previous, fresh, gone)
     if not merged.equals(previous):
         store.write("receipts", merged, shard)
-    _write_files(store, merged, [*stale, *gone], documents)
-    kept = {key: parts for key, parts in stored.items() if key in present}
-    write_fingerprints(store, NAME, shard, {**kept, **works})
-    return ReceiptReport(fresh.height, len(present), len(gone))
+    receipt_files.write_receipts(store, merged, documents)
+    return fresh.height
 
 
 def _components(job: _Job, shard: int) -> dict[str, dict[str, str]]:
@@ -193,18 +197,6 @@ def inputs(store: Store, shard: int, keys: list[str], day: date) -> ReceiptInput
     failed = store.read("failures", shard).select(key="document_key", stage="stage")
     ran = pl.concat(stages).join(failed, on=["key", "stage"], how="anti")
     return ReceiptInputs(**frames, fingerprints=ran)
-
-
-def _write_files(store: Store, receipts: pl.DataFrame, keys: list[str], documents: pl.DataFrame) -> None:
-    """One JSON file a document; the files of documents that are gone stay until they are pruned."""
-    names = {row["document_key"]: row for row in documents.iter_rows(named=True)}
-    current = loading.of_documents(receipts, keys).filter(pl.col("current"))
-    for key, receipt in current.select("document_key", "receipt").iter_rows():
-        if key in names:
-            path = receipt_path(store, names[key]["corpus"], names[key]["document_id"], key)
-            body = receipt.encode() + b"\n"
-            if not path.exists() or path.read_bytes() != body:
-                write_bytes(path, body)
 
 
 def _changes(store: Store, night: Night, shard: int) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import lru_cache
@@ -33,6 +33,17 @@ class TextReader:
         if shard not in self._shards:
             self._shards[shard] = self._store.texts(shard)
         return self._shards[shard]
+
+
+def text_lookup(store: Store, first: int) -> Callable[[str], str | None]:
+    """Texts by hash, looked for in shard `first` and then, for shared sources, in the others."""
+    reader = TextReader(store)
+    shards = [first, *(shard for shard in range(store.shards) if shard != first)]
+
+    def text_of(sha: str) -> str | None:
+        return next((text for shard in shards if (text := reader.of(shard).get(sha)) is not None), None)
+
+    return text_of
 
 
 def documents_in_scope(store: Store, scope: Scope, shard: int) -> pl.DataFrame:
