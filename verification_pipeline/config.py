@@ -340,7 +340,7 @@ class OpenAI(Section):
     batch_max_requests: int = Field(50_000, ge=1, le=50_000)
     batch_max_bytes: int = Field(190_000_000, ge=1_000, description="Largest input file of a batch.")
     batch_max_tokens: int = Field(
-        20_000_000, ge=1_000, description="Most input tokens enqueued at the provider at a time, all batches together."
+        2_000_000, ge=1_000, description="Most input tokens enqueued at the provider at a time, all batches together."
     )
     batch_settle_seconds: float = Field(
         60, ge=0, description="Age at which a creation whose answer was lost is looked up among the provider's batches."

@@ -48,7 +48,8 @@ class Script:
     """Seconds that an answer takes; a batch exists so long before the client hears of it."""
     hang: float = 30.0
     formats: tuple[str, ...] = ("json_schema", "json_object", "text")
-    """Response formats it knows; it refuses others with status 400."""
+    """Response formats it knows; it refuses others with `format_status`."""
+    format_status: int = 400
     limit: int | None = None
     """Requests allowed a second; more get 429. The headers say what is left."""
     retry_after: bool = True
@@ -256,7 +257,7 @@ def _app(server: Server) -> Starlette:
 async def _chat(script: Script, number: int, body: dict[str, Any], prompt: Prompt) -> Response:
     asked_format = body.get("response_format", {}).get("type", "text")
     if asked_format not in script.formats:
-        return _error(400, "invalid_request_error", f"response_format {asked_format} is not supported by this model")
+        return _error(script.format_status, "error", f"response_format {asked_format} is not supported by this model")
     headers = {}
     if script.limit is not None:
         second = int(time.monotonic())

@@ -81,6 +81,11 @@ def test_thoughts_and_a_code_block_around_the_object_are_no_fault():
     assert set(read(Reply(content), ["p1"], OFFERED).rows) == {"p1"}
 
 
+def test_raw_line_breaks_in_a_string_are_no_fault():
+    content = json.dumps({"rows": [row("p1", "supported", "two|lines")]}).replace("|", "\n")
+    assert read(Reply(content), ["p1"], OFFERED).rows["p1"].evidence == "two\nlines"
+
+
 @pytest.mark.parametrize(
     ("body", "fault"),
     [

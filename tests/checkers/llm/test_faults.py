@@ -118,8 +118,8 @@ def test_answers_that_hang_are_tried_once_more_then_split(serve, checker_for):
 
 
 def test_servers_that_know_no_schema_are_asked_in_json_mode_then_in_text(serve, checker_for):
-    for known in (("json_object", "text"), ("text",)):
-        server = serve(Script(formats=known))
+    for known, status in ((("json_object", "text"), 400), (("text",), 500)):
+        server = serve(Script(formats=known, format_status=status))
         cases = [item(case.pair.claim, evidence("1", f"{TEXT} {known}")) for case in CASES]
         assert found(checker_for(server, pairs_per_request=2, concurrency=1), cases) == RIGHT
         asked = [body.get("response_format", {}).get("type", "text") for body in server.script.requests]

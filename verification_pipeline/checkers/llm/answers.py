@@ -130,12 +130,14 @@ def _usage(found: object) -> Usage:
 def _rows(content: str) -> tuple[list[Row], list[str], str | None]:
     """Rows of the one JSON object that the content must be, pairs whose row is malformed, and what is wrong with all.
 
-    A code block around the object, and thoughts before it, are allowed.
+    A code block around the object, thoughts before it, and raw control characters in strings are allowed (grammars of
+    some servers let them through).
     """
     content = _THOUGHTS.sub("", content, count=1)
     block = _CODE_BLOCK.match(content)
     try:
-        found = json.loads(block[1] if block else content, object_pairs_hook=_distinct, parse_constant=_refuse)
+        text = block[1] if block else content
+        found = json.loads(text, strict=False, object_pairs_hook=_distinct, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return [], [], "not-json"
     if not isinstance(found, dict) or set(found) != {"rows"} or not isinstance(found["rows"], list):

@@ -32,6 +32,8 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TOO_LARGE = ("context_length", "maximum context", "context window", "too many tokens", "too large", "exceed_context")
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "access_terminated")
+_FORMAT = ("response_format", "json_schema")
+"""An error that speaks of these refuses the format, whatever its status (llama-cpp-python answers 500)."""
 _REFUSING = (400, 404, 415, 422, 501)
 """Statuses with which servers refuse a response format they do not know."""
 
@@ -238,6 +240,8 @@ def _fault(status: int, raw: bytes) -> str:
         return "refused-key" if any(word in said for word in _QUOTA) else "rate-limited"
     if status == 413 or (400 <= status < 500 and any(word in said for word in _TOO_LARGE)):
         return "too-large"
+    if any(word in said for word in _FORMAT):
+        return "rejected"
     if status in (200, 408, 409, 425) or (status >= 500 and status not in _REFUSING):
         return "provider-error"
     return "rejected"
