@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("busy-machine", deadline=None)
+settings.load_profile("busy-machine")
 
 
 @pytest.fixture(scope="session")

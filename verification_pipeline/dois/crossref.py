@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +19,7 @@ import orjson
 
 from verification_pipeline.config import Registers
 from verification_pipeline.dois.normalise import normalise_doi
-from verification_pipeline.dois.online import Answers, Client, NoAnswer, Record, in_batches
+from verification_pipeline.dois.online import Answers, Client, NoAnswer, Record, in_batches, take
 from verification_pipeline.dois.precedence import REVERSED, is_notice_of, kind_of
 
 REGISTER = "crossref"
@@ -64,7 +65,7 @@ async def _batch(client: Client, dois: Sequence[str], settings: Registers, answe
     missing = []
     for doi in dois:
         if doi in returned:
-            _take(doi, returned[doi], answers)
+            take(doi, partial(records_of, doi, returned[doi]), answers)
         else:
             missing.append(doi)
     await asyncio.gather(*(_single(client, doi, settings, answers) for doi in missing))
@@ -75,7 +76,7 @@ async def _single(client: Client, doi: str, settings: Registers, answers: Answer
     try:
         status, body = await client.get_json(path, _polite(settings))
         if status == 200:
-            _take(doi, body["message"], answers)
+            take(doi, partial(records_of, doi, body["message"]), answers)
         elif status in (400, 404):
             answers.outcomes[doi] = await _agency(client, path, settings)
         else:
@@ -99,12 +100,6 @@ async def _agency(client: Client, path: str, settings: Registers) -> str:
 
 def _polite(settings: Registers) -> dict[str, str]:
     return {"mailto": settings.mailto} if settings.mailto else {}
-
-
-def _take(doi: str, item: dict[str, Any], answers: Answers) -> None:
-    records = records_of(doi, item)
-    answers.records += records
-    answers.outcomes[doi] = "found" if records else "clean"
 
 
 def records_of(doi: str, item: dict[str, Any]) -> list[Record]:

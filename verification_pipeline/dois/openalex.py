@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ import orjson
 
 from verification_pipeline.config import Registers
 from verification_pipeline.dois.normalise import normalise_doi, normalise_pmid
-from verification_pipeline.dois.online import Answers, Client, NoAnswer, Record, in_batches
+from verification_pipeline.dois.online import Answers, Client, NoAnswer, Record, in_batches, take
 
 REGISTER = "openalex"
 
@@ -77,9 +78,7 @@ def _take(doi: str, item: dict[str, Any] | None, answers: Answers) -> None:
     if item is None:
         answers.outcomes[doi] = "unknown:not indexed"
         return
-    records = records_of(doi, item)
-    answers.records += records
-    answers.outcomes[doi] = "found" if records else "clean"
+    take(doi, partial(records_of, doi, item), answers)
 
 
 def records_of(doi: str, item: dict[str, Any]) -> list[Record]:

@@ -11,12 +11,13 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import partial
 
 import orjson
 
 from verification_pipeline.config import Registers
 from verification_pipeline.dois.normalise import find_dois, find_pmids, normalise_pmid
-from verification_pipeline.dois.online import Answers, Client, NoAnswer, Record, in_batches
+from verification_pipeline.dois.online import Answers, Client, NoAnswer, Record, in_batches, take
 
 REGISTER = "pubmed"
 
@@ -64,9 +65,7 @@ async def _batch(client: Client, pmids: Sequence[str], settings: Registers, answ
         if pmid not in read:
             answers.outcomes[pmid] = "unknown"
             continue
-        records = records_of(pmid, read[pmid])
-        answers.records += records
-        answers.outcomes[pmid] = "found" if records else "clean"
+        take(pmid, partial(records_of, pmid, read[pmid]), answers)
 
 
 def medline(text: str) -> Iterator[list[tuple[str, str]]]:
