@@ -16,6 +16,22 @@ def test_marker_before_and_behind_the_full_stop(extracted: Extract) -> None:
     ]
 
 
+def test_a_marker_behind_a_closing_quotation_mark_ends_the_sentence(extracted: Extract) -> None:
+    citations = extracted('Critics saw "a film of great promise"[1] Others called it dull.[2]')
+    assert cited(citations) == [('Critics saw "a film of great promise"', "s1"), ("Others called it dull.", "s2")]
+
+
+def test_a_marker_that_is_the_subject_of_the_next_sentence(extracted: Extract) -> None:
+    citations = extracted("Theory came late. [1] links it to practice. Others [2] do not.")
+    assert cited(citations) == [("links it to practice.", "s1"), ("Others do not.", "s2")]
+
+
+def test_sentences_inside_parentheses(extracted: Extract) -> None:
+    citations = extracted("（注：基准价已被移除[1]。本文引用公开数据[2]。）")
+    assert [pair.target for pair in citations.pairs] == ["s1", "s2"]
+    assert len({pair.claim for pair in citations.pairs}) == 2
+
+
 def test_sentences_are_exact_slices_with_their_markers(extracted: Extract) -> None:
     text = "Bees **came** to [plots](https://no.example) [1]. Ants left. [2]"
     citations = extracted(text)

@@ -77,7 +77,7 @@ def cited(
     context = _context(block, page)
     if not sentences:
         return CitedBlock((), _marks_alone(block, index, page, tokens, context, language))
-    owned = _by_sentence(sentences, tokens)
+    owned = _by_sentence(page.view, sentences, tokens)
     scope = "list-item" if block.kind == "item" and len(sentences) == 1 else "sentence"
     if _covers_paragraph(text, sentences, tokens):
         whole_block = (sentences[0][0], sentences[-1][1])
@@ -115,12 +115,20 @@ def _lengthened(gap: re.Match[str]) -> str:
     return gap.group() if before in _NO_WORD_END else "x" * len(gap.group())
 
 
-def _by_sentence(sentences: Sequence[Range], tokens: Sequence[Token]) -> dict[int, list[Token]]:
-    """Tokens by the sentence that they stand in, or behind; before the first sentence they go with it."""
+def _by_sentence(view: str, sentences: Sequence[Range], tokens: Sequence[Token]) -> dict[int, list[Token]]:
+    """Tokens by the sentence that they stand in, or behind; before the first sentence they go with it.
+
+    Between two sentences, a marker that a lower-case word follows is the subject of what comes: `. [3] reports …`.
+    """
     starts = [start for start, _ in sentences]
     owned: dict[int, list[Token]] = {}
     for token in tokens:
-        owned.setdefault(max(0, bisect_right(starts, token.start) - 1), []).append(token)
+        number = max(0, bisect_right(starts, token.start) - 1)
+        if token.start >= sentences[number][1] and number + 1 < len(sentences):
+            following = starts[number + 1]
+            if view[following].islower() and view[following] < "\u2e80" and not view[token.end : following].strip():
+                number += 1
+        owned.setdefault(number, []).append(token)
     return owned
 
 

@@ -40,7 +40,12 @@ _ORDINAL_LANGUAGES = frozenset(
 _CLOSERS = re.compile(r"[*_\"'”’»›)\]}」』）】]+(?=\s|$)")
 _CLOSED = re.compile(
     r"[.!?…](?:[)\]\"'”’»*_]{1,4}|(?<=…)|(?<=\.)\.\.|(?<=[.!?])(?=\s{3}))\s+(?=[(\[\"'“‘«„¿¡*_]{0,3}[^\W\d_a-zà-öø-ÿ])"
+    r"|[\"”’»]\s{4,}(?=[A-ZÀ-ÖØ-Þ])|[.!?]\s{4,}(?=[a-zà-öø-ÿ])"
 )
+_PLAIN_END = re.compile(
+    r"[.!?](?<=[a-zà-öø-ÿ]{4}.)\s+(?=[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]*\s)|[。！？](?![”’」』）)\]。！？…\s]|$)"
+)
+_QUOTES = (("“", "”"), ("「", "」"), ("『", "』"), ("«", "»"), ("„", "“"))
 _SINGLE_LETTER = re.compile(r" [A-Z]\.\s+(?=[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+\s)")
 _LETTERED = frozenset(
     (
@@ -71,7 +76,8 @@ def split(text: str, language: str | None = None) -> list[tuple[int, int]]:
         for sentence in sentencex.segment(code, flat[start:end] if (start, end) != (0, len(flat)) else flat):
             pieces.append((position, position + len(sentence)))
             position += len(sentence)
-    return _trimmed(flat, _with_cuts(_mended(flat, pieces, code), _missed(flat)))
+    whole = _mended(flat, pieces, code)
+    return _trimmed(flat, _with_cuts(whole, [*_missed(flat), *_run_over(flat, whole)]))
 
 
 def _chunks(text: str) -> list[tuple[int, int]]:
@@ -135,6 +141,24 @@ def _missed(text: str) -> list[int]:
         if word and word.group().lower() in _LETTERED:
             cuts.append(match.end())
     return sorted(cuts)
+
+
+def _run_over(text: str, pieces: list[tuple[int, int]]) -> list[int]:
+    """Plain ends of sentences that the splitter took for none; not inside a quotation, which stays whole."""
+    edges = {start for start, _ in pieces}
+    cuts: list[int] = []
+    for match in _PLAIN_END.finditer(text):
+        end = match.end()
+        if end in edges or end == len(text):
+            continue
+        start = max(0, end - _CHUNK)
+        before = text[start:end]
+        head = text[max(0, match.start() - 15) : match.start() + 1]
+        if before.count('"') % 2 or any(before.count(a) > before.count(b) for a, b in _QUOTES):
+            continue
+        if match.group()[0] in "。！？" or not (_BEFORE_ANY.search(head) or _BEFORE_NUMBER.search(head)):
+            cuts.append(end)
+    return cuts
 
 
 def _with_cuts(pieces: list[tuple[int, int]], cuts: list[int]) -> list[tuple[int, int]]:
