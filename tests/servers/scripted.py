@@ -330,6 +330,9 @@ def _process(script: Script, batch: dict[str, Any]) -> None:
             output.append({**name, "error": None, "response": {"status_code": 200, "request_id": "r", "body": made}})
             if fault == "duplicate-line":
                 output.append(output[-1])
+            if fault == "two-answers":
+                other = answered(script, number, line["body"], "bad-evidence", prompt)
+                output.append({**output[-1], "response": {"status_code": 200, "request_id": "r", "body": other}})
             if fault == "foreign-line":
                 output.append({**output[-1], "custom_id": "nobody asked this"})
     for kind, found in (("output", output[::-1]), ("error", errors)):

@@ -157,15 +157,33 @@ def test_a_young_creation_is_not_looked_up_yet(batching):
     assert all(one["polled"] == 0 for one in script.batches.values())
 
 
-@pytest.mark.parametrize("fate", ["down", "refused"])
-def test_a_provider_that_is_down_gets_the_batch_later(batching, fate):
-    script = Script(batch_create=lambda n: fate if n < 2 else None)
+def test_a_provider_that_is_down_gets_the_batch_later(batching):
+    script = Script(batch_create=lambda n: "down" if n < 2 else None)
     checker, _ = batching(script)
     for _ in range(2):
         assert found(checker) == {"pending": 12}
     found(checker)
     assert found(checker) == {"supported": 12}
     assert len(script.batches) == 1
+
+
+def test_a_refused_creation_is_no_pending_batch_and_is_taken_up_again(batching):
+    script = Script(batch_create=lambda n: "refused" if n == 0 else None)
+    checker, _ = batching(script)
+    assert found(checker) == {"provider-error": 12}
+    assert found(checker) == {"pending": 12}
+    assert found(checker) == {"supported": 12}
+
+
+def test_two_different_answers_to_one_request_are_none(batching):
+    checker, script = batching()
+    found(checker)
+    batch_file = next(iter(script.batches.values()))["input_file_id"]
+    script.batch_faults = lambda n: "two-answers" if n == 0 else None
+    assert batch_file in script.files
+    assert found(checker) == {"supported": 10, "pending": 2}
+    script.batch_faults = lambda _: None
+    assert found(checker) == {"supported": 12}
 
 
 def test_files_stay_below_the_limits_and_no_more_is_enqueued_than_allowed(batching, tmp_path):

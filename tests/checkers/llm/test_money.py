@@ -15,6 +15,7 @@ from verification_pipeline.checkers.llm.ledger import Ledger
 from verification_pipeline.checkers.protocol import Judgement, Run
 from verification_pipeline.checkers.retrieval import WordRetriever
 from verification_pipeline.config import Price
+from verification_pipeline.errors import CheckerError
 
 PRICE = Price(input=40, cached_input=10, output=160)
 CASES = [
@@ -59,6 +60,11 @@ def test_an_estimate_needs_no_key_and_says_when_there_is_no_price(serve, checker
     checker = checker_for(serve(), model="somebody's own")
     monkeypatch.delenv("OPENAI_API_KEY")
     assert checker.estimate(CASES, WordRetriever()).cents is None
+
+
+def test_a_budget_without_a_price_is_refused(serve, checker_for):
+    with pytest.raises(CheckerError, match="prices"):
+        reasons(checker_for(serve(), model="somebody's own", budget_cents=10))
 
 
 @pytest.mark.parametrize("mode", ["online", "batch"])

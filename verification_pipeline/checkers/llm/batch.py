@@ -1,9 +1,9 @@
 """The Batch API: hand in, leave, collect later. A batch is paid once, whatever is killed and whenever.
 
 Order of events: the batch and its requests are entered in the ledger, its input file is written, the file is uploaded,
-the batch is created with its ledger entry in the metadata. A creation whose answer was lost is looked up
-among the provider's batches by that metadata; while the look-up fails, or the creation is too young to be listed for
-sure, nothing is created. One process at a time talks about batches (a lock beside the ledger).
+the batch is created with its ledger entry in the metadata. A creation whose answer was lost is looked up among the
+provider's batches by that metadata; while the look-up fails, or the creation is too young to be listed for sure,
+nothing is created. One process at a time talks about batches (a lock beside the ledger).
 
     questions ─ submit ─▶ entering ─▶ intent ─▶ attempted ─▶ created ─ advance ─▶ collected | failed
 
@@ -39,6 +39,8 @@ from verification_pipeline.keys import hash_of
 _OVER = ("completed", "expired", "cancelled", "failed")
 _LINES_AT_ONCE = 200
 _CLOCK_SKEW = 3_600.0
+_NOT_CREATED = (400, 401, 403, 404, 413, 422, 429)
+"""Statuses that say for sure that no batch was created."""
 _TOO_LARGE = ("context_length_exceeded", "string_above_max_length", "request_too_large")
 
 
@@ -98,13 +100,15 @@ class _Open:
 
 
 def submit(questions: Sequence[Question], job: Job) -> dict[str, Left]:
-    """Enter batches for these questions and create them; every question is left pending (or over budget)."""
+    """Enter batches for these questions and create them; every question is left pending, unless it was refused."""
     key = key_of(job.rules)
     with alone(job.ledger):
         left = enter("batch", questions, job)
         with _client(job.rules, key) as client:
             _create_waiting(client, job.ledger, job.rules)
-    return left
+        out = job.ledger.pending(left)
+    refused = Left("provider-error", "the provider refused the batch")
+    return {name: refused if why.reason == "pending" and name not in out else why for name, why in left.items()}
 
 
 def advance(ledger: Ledger, rules: Rules) -> Progress:
@@ -116,7 +120,8 @@ def advance(ledger: Ledger, rules: Rules) -> Progress:
         over = [_poll(client, key, ledger, rules, one) for one in _open_batches(ledger) if one.provider_id]
         _create_waiting(client, ledger, rules)
     still = _open_batches(ledger)
-    (((pending,),)) = ledger.read("SELECT COUNT(*) FROM claims c JOIN requests r ON r.id = c.request WHERE r.batch > 0")
+    sql = "SELECT COUNT(*) FROM claims c JOIN requests r ON r.id = c.request WHERE r.mode = 'batch'"
+    pending = ledger.read(sql)[0][0]
     return Progress(
         sum(one.provider_id is None for one in still),
         sum(one.provider_id is not None for one in still),
@@ -140,45 +145,46 @@ def enter(kind: str, questions: Sequence[Question], job: Job) -> dict[str, Left]
         ledger.update_batch(int(str(half)), state="failed", note="never sent")
     keys = [question.key for question in questions]
     out = ledger.pending(keys)
+    done = ledger.answers(keys).keys()
     left = {key: Left("pending", request_key=request) for key, request in out.items()}
-    free = [question for question in questions if question.key not in out]
-    stopped = False
-    for shard in _shards(job.packer.requests(free, ledger.sizes(keys)), job.rules):
-        entered = [] if stopped else _enter(kind, shard, job)
-        stopped = stopped or len(entered) < len(shard)
-        sent = {request.key for request in entered}
+    free = [question for question in questions if question.key not in out and question.key not in done]
+    shards = _shards(job.packer.requests(free, ledger.sizes(keys)), job.rules)
+    over_budget = False
+    for shard in shards:
+        entered = {} if over_budget else _enter(kind, shard, job)
         for request in shard:
-            reason = Left("pending", request_key=request.key) if request.key in sent else Left("budget")
+            begun = entered.get(request.key, OverBudget())
+            over_budget = over_budget or isinstance(begun, OverBudget)
+            reason = Left("budget") if isinstance(begun, OverBudget) else Left("pending", request_key=request.key)
             left.update((question.key, reason) for question in request.questions)
     return left
 
 
-def _enter(kind: str, shard: Sequence[Request], job: Job) -> list[Request]:
-    """Enter one batch and write its file; the requests that the budget allowed."""
+def _enter(kind: str, shard: Sequence[Request], job: Job) -> dict[str, Sent | Taken | OverBudget]:
+    """Enter one batch and write its file; what became of its requests, up to the first that is over budget."""
     ledger = job.ledger
 
-    def write() -> tuple[int, list[Request]]:
+    def write() -> tuple[int, dict[str, Sent | Taken | OverBudget]]:
         batch = ledger.add_batch(kind)
-        begun: list[Request] = []
+        found: dict[str, Sent | Taken | OverBudget] = {}
         for request in shard:
-            one = _begin(job, request, kind, batch)
-            if isinstance(one, OverBudget):
+            found[request.key] = _begin(job, request, kind, batch)
+            if isinstance(found[request.key], OverBudget):
                 break
-            if isinstance(one, Sent):
-                begun.append(request)
-        return batch, begun
+        return batch, found
 
-    (batch, begun), *_ = ledger.together([write])
+    batch, found = ledger.together([write])[0]
+    begun = [request for request in shard if isinstance(found.get(request.key), Sent)]
     if not begun:
-        ledger.update_batch(batch, state="failed", note="over budget")
-        return begun
+        ledger.update_batch(batch, state="failed", note="nothing to send")
+        return found
     lines = [line(request, job.rules) for request in begun]
     fingerprint = hash_of(kind, *(one.decode() for one in lines))
     file = f"{kind}-{batch:06d}-{fingerprint[:12]}.jsonl"
     write_whole(ledger.folder / "requests" / file, b"".join(lines))
     tokens = sum(request.input_tokens for request in begun)
     ledger.update_batch(batch, state="intent", fingerprint=fingerprint, file=file, tokens=tokens)
-    return begun
+    return found
 
 
 def _begin(job: Job, request: Request, kind: str, batch: int) -> Sent | Taken | OverBudget:
@@ -217,33 +223,31 @@ def _shards(requests: Sequence[Request], rules: Rules) -> Iterator[list[Request]
 
 
 def _create_waiting(client: OpenAI, ledger: Ledger, rules: Rules) -> None:
-    """Create the batches that wait, while the provider takes them and not too much is enqueued."""
-    known: list[Batch] | None = None
+    """Create the batches that wait, while the provider can be asked and not too much is enqueued there."""
+    waiting = [one for one in _open_batches(ledger) if one.provider_id is None]
     enqueued = sum(one.tokens for one in _open_batches(ledger) if one.provider_id)
-    for one in [one for one in _open_batches(ledger) if one.provider_id is None]:
-        try:
+    lost = [one.attempted_at or 0.0 for one in waiting if one.state == "attempted"]
+    try:
+        known = _listed(client, min(lost)) if lost else []
+        for one in waiting:
             if one.state == "attempted":
-                if time.time() - (one.attempted_at or 0.0) < rules.batch_settle_seconds:
-                    continue
-                known = _listed(client, one.attempted_at or 0.0) if known is None else known
                 found = [batch for batch in known if (batch.metadata or {}).items() >= one.metadata.items()]
                 if found:
                     ledger.update_batch(one.id, state="created", provider_id=found[0].id)
                     enqueued += one.tokens
                     continue
-                ledger.update_batch(one.id, state="intent")
-            if enqueued and enqueued + one.tokens > rules.batch_max_tokens:
-                continue
-            _create(client, ledger, one)
-            enqueued += one.tokens
-        except APIStatusError as error:
-            _refused(error, rules)
-            return
-        except APIError:
-            return
+                if time.time() - (one.attempted_at or 0.0) < rules.batch_settle_seconds:
+                    continue
+            if not enqueued or enqueued + one.tokens <= rules.batch_max_tokens:
+                enqueued += _create(client, ledger, one)
+    except APIStatusError as error:
+        _refused(error, rules)
+    except APIError:
+        return
 
 
-def _create(client: OpenAI, ledger: Ledger, one: _Open) -> None:
+def _create(client: OpenAI, ledger: Ledger, one: _Open) -> int:
+    """Upload a batch's file and create it; the tokens that are enqueued by it (none when it was refused)."""
     file_id = one.input_file_id
     if file_id is None:
         path = ledger.folder / "requests" / one.file
@@ -255,10 +259,17 @@ def _create(client: OpenAI, ledger: Ledger, one: _Open) -> None:
             completion_window="24h", endpoint="/v1/chat/completions", input_file_id=file_id, metadata=one.metadata
         )
     except APIStatusError as error:
-        if error.status_code < 500:  # it was refused, so it does not exist
-            ledger.update_batch(one.id, state="intent", note=f"creation refused: HTTP {error.status_code}")
-        raise
+        if error.status_code not in _NOT_CREATED:
+            raise  # it may exist: it is looked up before anything else is created for it
+        note = f"creation refused: HTTP {error.status_code}"
+        if error.status_code in (401, 403, 429):
+            ledger.update_batch(one.id, state="intent", note=note)
+            raise
+        ledger.release_batch(one.id, "failed", note, time.time())
+        ledger.update_batch(one.id, state="failed", note=note)
+        return 0
     ledger.update_batch(one.id, state="created", provider_id=batch.id, note=None)
+    return one.tokens
 
 
 def _listed(client: OpenAI, since: float) -> list[Batch]:
@@ -313,24 +324,31 @@ def _poll(client: OpenAI, key: Secret, ledger: Ledger, rules: Rules, one: _Open)
 def bring_in(ledger: Ledger, rules: Rules, mode: str, raw: bytes, batch: int | None) -> Tally:
     """Enter the lines of a result file, in any order, each request once; a call that was killed is simply repeated."""
     requests = ledger.open_requests(batch)
-    seen: set[str] = set()
-    tally = Tally()
-    writes: list[Callable[[], object]] = []
-    for text in raw.split(b"\n"):
-        if not text.strip():
-            continue
-        name, result, kind = _line(ledger, rules, mode, text, requests)
-        if name in seen:
-            kind, result = Tally(duplicate=1), None
-        elif name:
-            seen.add(name)
-        tally += kind
-        if result is not None:
+    lines: dict[str, bytes] = {}
+    differing: set[str] = set()
+    foreign = duplicate = 0
+    for text in filter(bytes.strip, raw.split(b"\n")):
+        name = _name(text)
+        if name not in requests:
+            foreign += 1
+        elif name in lines:
+            duplicate += 1
+            if lines[name] != text:
+                differing.add(name)
+        else:
+            lines[name] = text
+    tally = Tally(foreign=foreign, duplicate=duplicate)
+    names = list(lines)
+    for start in range(0, len(names), _LINES_AT_ONCE):
+        writes = []
+        for name in names[start : start + _LINES_AT_ONCE]:
+            if name in differing:
+                result, kind = Result("invalid-output", fault="two answers", splits=True), Tally(invalid=1)
+            else:
+                result, kind = _result(ledger, rules, mode, lines[name], requests[name])
+            tally += kind
             writes.append(_entry(ledger, requests[name], result))
-        if len(writes) >= _LINES_AT_ONCE:
-            ledger.together(writes)
-            writes = []
-    ledger.together(writes)
+        ledger.together(writes)
     return tally
 
 
@@ -344,30 +362,32 @@ def _entry(ledger: Ledger, request: int, result: Result) -> Callable[[], object]
     return write
 
 
-def _line(
-    ledger: Ledger, rules: Rules, mode: str, text: bytes, requests: dict[str, int]
-) -> tuple[str, Result | None, Tally]:
-    """One line of a result file: which request it answers, and with what."""
+def _name(text: bytes) -> str:
+    """The request that a line answers; empty when it does not say."""
     try:
         found = orjson.loads(text)
-        name = found["custom_id"]
-        response, error = found.get("response"), found.get("error")
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-        return "", None, Tally(foreign=1)
-    if not isinstance(name, str) or name not in requests:
-        return "", None, Tally(foreign=1)
+    except orjson.JSONDecodeError:
+        return ""
+    name = found.get("custom_id") if isinstance(found, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _result(ledger: Ledger, rules: Rules, mode: str, text: bytes, request: int) -> tuple[Result, Tally]:
+    """What one line of a result file means for its request."""
+    found = orjson.loads(text)
+    response, error = found.get("response"), found.get("error")
     status = response.get("status_code") if isinstance(response, dict) else None
     body = response.get("body") if isinstance(response, dict) else None
     if status == 200 and not error:
-        _, offered = ledger.asked(requests[name])
+        _, offered = ledger.asked(request)
         result = completed(body, offered, rules, mode)
-        return name, result, Tally(invalid=1) if result.state == "invalid-output" else Tally(success=1)
+        return result, Tally(invalid=1) if result.state == "invalid-output" else Tally(success=1)
     code = _error_code(error, body)
     if code == "batch_expired":
-        return name, Result("expired", cents=0.0, fault=code), Tally(expired=1)
+        return Result("expired", cents=0.0, fault=code), Tally(expired=1)
     large = code in _TOO_LARGE
     fault = "too-large" if large else code or f"HTTP {status}"
-    return name, Result("failed", cents=0.0, fault=fault, splits=large or status == 400), Tally(error=1)
+    return Result("failed", cents=0.0, fault=fault, splits=large or status == 400), Tally(error=1)
 
 
 def _error_code(error: Any, body: Any) -> str:

@@ -18,6 +18,7 @@ from verification_pipeline.checkers.llm.questions import Question, Questioner, i
 from verification_pipeline.checkers.llm.requests import Packer
 from verification_pipeline.checkers.protocol import Item, NotChecked, Outcome, Retriever, Run
 from verification_pipeline.config import OpenAI
+from verification_pipeline.errors import CheckerError
 
 _REASONS = {"missing": "missing-answer", "too-large": "too-large"}
 """Not-checked reasons of final faults; every other one is an invalid answer."""
@@ -91,6 +92,8 @@ class LLMChecker:
         unanswered = [question for key, question in unique.items() if key not in done]
         if not unanswered:
             return {}
+        if self.rules.budget_cents is not None and money.price_of(self.rules) is None:
+            raise CheckerError(f"a budget needs a price: give checker.openai.prices an entry for {self.rules.model}")
         job = Job(self.rules, ledger, Packer(self.rules, self.secret), self.run, askers)
         if self.rules.mode == "batch":
             return batch.submit(unanswered, job)

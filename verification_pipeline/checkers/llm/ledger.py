@@ -181,13 +181,16 @@ class Ledger:
             if self._db.in_transaction:
                 yield
                 return
-            self._db.execute("BEGIN IMMEDIATE")
             try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                except BaseException:
+                    self._db.execute("ROLLBACK")
+                    raise
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError(f"the ledger in {self.folder} cannot be written: {error}") from error
 
     def _rows(self, sql: str, keys: Iterable[str]) -> Iterator[tuple[object, ...]]:
         """Rows of a statement with `IN (?)` over any number of keys."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 import orjson
@@ -28,6 +30,7 @@ from verification_pipeline.config import OpenAI
 from verification_pipeline.errors import CheckerError
 
 T = TypeVar("T")
+_PROCESS = secrets.token_hex(4)
 _POLL_SECONDS = 0.2
 """How often answers that another process is waiting for are looked up."""
 
@@ -74,13 +77,22 @@ def ask(questions: Sequence[Question], job: Job, key: Secret) -> dict[str, Left]
     CheckerError when the server refuses the key: after everything in flight has come back.
     """
     job.ledger.release_lost(time.time())
-    asking = _Asking(job)
-    left = asyncio.run(asking.all_of(questions, key))
+    requests = job.packer.requests(questions, job.ledger.sizes(question.key for question in questions))
+    return asyncio.run(_ask(requests, job, key))
+
+
+async def _ask(requests: Sequence[Request], job: Job, key: Secret) -> dict[str, Left]:
+    with ThreadPoolExecutor(1) as disk, Logs(job.ledger.folder) as logs:
+        async with ChatClient(job.rules, key) as client:
+            asking = _Asking(
+                job, client, logs, _GroupCommit(job.ledger, disk), asyncio.Semaphore(job.rules.concurrency)
+            )
+            await asyncio.gather(*map(asking.settle, requests))
     if asking.refused:
         raise CheckerError(
             f"the server refused the key of {job.rules.api_key_env} or the model {job.rules.model} ({asking.refused})"
         )
-    return left
+    return asking.left
 
 
 @dataclass
@@ -88,20 +100,14 @@ class _Asking:
     """The state that the requests of one call share."""
 
     job: Job
+    client: ChatClient
+    logs: Logs
+    commit: _GroupCommit
+    slots: asyncio.Semaphore
     left: dict[str, Left] = field(default_factory=dict)
     failures_in_a_row: int = 0
     over_budget: bool = False
     refused: str | None = None
-
-    async def all_of(self, questions: Sequence[Question], key: Secret) -> dict[str, Left]:
-        job = self.job
-        requests = job.packer.requests(questions, job.ledger.sizes(question.key for question in questions))
-        self.slots = asyncio.Semaphore(job.rules.concurrency)
-        with ThreadPoolExecutor(1) as disk, Logs(job, disk) as self.logs:
-            self.commit = _GroupCommit(job.ledger, disk)
-            async with ChatClient(job.rules, key) as self.client:
-                await asyncio.gather(*map(self.settle, requests))
-        return self.left
 
     async def settle(self, request: Request) -> None:
         """Carry one request, then what it leaves open."""
@@ -216,19 +222,15 @@ def completed(
 class Logs:
     """Append-only files of what this process sends and gets, in the line format of the Batch API."""
 
-    def __init__(self, job: Job, disk: ThreadPoolExecutor) -> None:
-        self._disk = disk
-        name = f"online-{job.ledger.owner}.jsonl"
-        self.requests = (job.ledger.folder / "requests" / name).open("ab", buffering=0)
-        self.answers = (job.ledger.folder / "answers" / name).open("ab", buffering=0)
+    def __init__(self, folder: Path) -> None:
+        name = f"online-{os.getpid()}-{_PROCESS}.jsonl"
+        self.requests = (folder / "requests" / name).open("ab", buffering=0)
+        self.answers = (folder / "answers" / name).open("ab", buffering=0)
 
     def __enter__(self) -> Logs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._disk.submit(self._close).result()
-
-    def _close(self) -> None:
         for file in (self.requests, self.answers):
             os.fsync(file.fileno())
             file.close()
