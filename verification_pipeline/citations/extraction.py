@@ -16,7 +16,7 @@ from verification_pipeline.citations import claims, markdown, markers, reference
 from verification_pipeline.citations.binding import Binder, Binding
 from verification_pipeline.citations.catalogue import SourceCatalogue
 from verification_pipeline.citations.markers import Target, Token
-from verification_pipeline.citations.strength import strong_markers
+from verification_pipeline.citations.strength import StrongWords
 from verification_pipeline.config import Settings
 from verification_pipeline.keys import pair_id
 from verification_pipeline.records import Citations, Document, Marker, Pair, Source
@@ -139,9 +139,9 @@ class _Rows:
     def __init__(self, document: Document, binder: Binder, settings: Settings) -> None:
         self.document = document
         self.binder = binder
-        self.settings = settings
         self.markers: list[Marker] = []
         self.pairs: list[Pair] = []
+        self._strong_words = StrongWords.of(document.language, settings.strong)
         self._occurrences: Counter[str] = Counter()  # by the id of the first pair with that claim and target
         self._of_claim: dict[tuple[tuple[Range, ...], str], str] = {}
         self._strength: dict[tuple[Range, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
@@ -230,7 +230,7 @@ class _Rows:
         known = self._strength.get(claim.spans)
         if known is None:
             typed = numbers.parse(claim.text, self.document.language)
-            strong = strong_markers(claim.text, typed, self.document.language, self.settings.strong)
+            strong = self._strong_words.markers(claim.text, typed)
             known = self._strength[claim.spans] = strong, tuple(number.text for number in typed)
         return known
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from verification_pipeline.config import Strong
@@ -17,39 +18,47 @@ _ENDINGS = ("", "s", "d", "es", "ed", "ing")
 _PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
 
 
+@dataclass(frozen=True, slots=True)
+class StrongWords:
+    """The words of one language, ready to be looked for: forms that stand by themselves, and signs found anywhere."""
+
+    forms: frozenset[str]
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    @classmethod
+    def of(cls, language: str | None, settings: Strong) -> StrongWords:
+        """The words for every language, for this one and for English."""
+        listed = settings.words
+        return _strong_words((*listed.get("*", ()), *listed.get(language or "en", ()), *listed.get("en", ())))
+
+    def markers(self, claim: str, numbers: Sequence[Number]) -> tuple[str, ...]:
+        """The strong markers of a claim, as written, in order, without repeats; empty if it is not strong."""
+        found = [(number.start, number.text) for number in numbers]
+        lowered = claim.lower()
+        if not self.forms.isdisjoint(lowered.translate(_PUNCTUATION).split()) or any(s in lowered for s in self.signs):
+            found += [(match.start(), match.group()) for match in self.pattern.finditer(claim)]
+            found.sort()
+        return tuple(dict.fromkeys([text for _, text in found]))
+
+
 def strong_markers(claim: str, numbers: Sequence[Number], language: str | None, settings: Strong) -> tuple[str, ...]:
-    """The strong markers of a claim, as written, in order and without repeats; empty for a claim that is not strong."""
-    listed = settings.words
-    words = (*listed.get("*", ()), *listed.get(language or "en", ()), *listed.get("en", ()))
-    found = [(number.start, number.text) for number in numbers]
-    if _may_hold(claim, words):
-        found += [(match.start(), match.group()) for match in _pattern(words).finditer(claim)]
-    return tuple(dict.fromkeys(text for _, text in sorted(found)))
+    """The strong markers of one claim."""
+    return StrongWords.of(language, settings).markers(claim, numbers)
 
 
-def _may_hold(claim: str, words: tuple[str, ...]) -> bool:
-    """A cheap first look: most claims hold none of the words."""
-    whole, anywhere = _forms(words)
-    lowered = claim.lower()
-    return not whole.isdisjoint(lowered.translate(_PUNCTUATION).split()) or any(word in lowered for word in anywhere)
+@lru_cache(maxsize=64)
+def _strong_words(words: tuple[str, ...]) -> StrongWords:
+    whole = [word for word in dict.fromkeys(words) if _is_whole(word)]
+    signs = [word for word in dict.fromkeys(words) if not _is_whole(word)]
+    parts = [rf"\b(?:{'|'.join(map(re.escape, whole))})(?:{'|'.join(_ENDINGS[1:])})?\b"] if whole else []
+    return StrongWords(
+        frozenset(f"{word.lower()}{ending}" for word in whole for ending in _ENDINGS),
+        tuple(word.lower() for word in signs),
+        re.compile("|".join([*parts, *map(re.escape, signs)]) or r"(?!)", re.IGNORECASE),
+    )
 
 
 def _is_whole(word: str) -> bool:
     """Whether a word stands by itself; signs and words of scripts without spaces are found anywhere."""
     return word[0].isalpha() and word[0] < "\u2e80"
-
-
-@lru_cache(maxsize=64)
-def _forms(words: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    whole = frozenset(f"{word.lower()}{ending}" for word in words if _is_whole(word) for ending in _ENDINGS)
-    return whole, tuple(word.lower() for word in words if not _is_whole(word))
-
-
-@lru_cache(maxsize=64)
-def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern for the words: whole words with the usual endings; signs and words of unspaced scripts anywhere."""
-    whole = [re.escape(word) for word in dict.fromkeys(words) if _is_whole(word)]
-    anywhere = [re.escape(word) for word in dict.fromkeys(words) if not _is_whole(word)]
-    parts = [rf"\b(?:{'|'.join(whole)})(?:{'|'.join(_ENDINGS[1:])})?\b"] if whole else []
-    parts += anywhere
-    return re.compile("|".join(parts) or r"(?!)", re.IGNORECASE)

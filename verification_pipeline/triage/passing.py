@@ -1,4 +1,4 @@
-"""What passes without a reader, and on which exact span; which numbers of uncited sentences no source holds.
+"""What passes without a reader, and on which exact span.
 
 A claim passes when one place of its cited text (a sentence) holds everything that the claim says: all content words,
 each typed number with what it is about, the same direction, negation, bounds and year, and nothing that weakens, denies
@@ -7,7 +7,7 @@ it lets through, so every doubt refuses.
 
 All claims of a document are indexed at once and looked up by word hash, so that a source text is never read, only its
 word index; a place is read as text once all words of the claim are known to stand in it. Word lists and thresholds
-stand in the configuration.
+stand in the configuration. How a place is read is `guards`; numbers that nothing cites are `uncited`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from verification_pipeline.config import Settings
 from verification_pipeline.config import Triage as TriageSettings
-from verification_pipeline.guards import Claim, Place, WordLists, missing_words, refused_by, word_lists
-from verification_pipeline.records import Citations, Document, Evidence, Pair
+from verification_pipeline.records import Evidence, Pair
 from verification_pipeline.tables import Span
 from verification_pipeline.text.index import U64, WordIndex
-from verification_pipeline.text.numbers import Number, first_words, parse
+from verification_pipeline.text.numbers import parse
+from verification_pipeline.triage.guards import Claim, Place, WordLists, missing_words, refused_by, word_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,6 @@ class TriageRow:
     rule: str | None = None
     span: Span | None = None
     refused_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UncitedNumber:
-    """A number of an uncited sentence that no source of the document holds: a row of `uncited_numbers`."""
-
-    document_key: str
-    start: int
-    end: int
-    number: str
 
 
 _FRAME = re.compile(
@@ -75,11 +65,8 @@ _EDGE = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e|Inc|Ltd|Corp|Co|Jr|Sr|Gen|Gov|Sen|Mt|M\.D|Ph\.D|D\.C))$"
 )
-_BEFORE_NUMBER, _AFTER_NUMBER = 24, 64
-"""How much text around a word shows the whole number that it begins, with the other end of a range."""
 _MOST_INFLECTED = 2
 """So many words of a claim may stand in its source only in another form (rose, rises)."""
-_CODE = re.compile(r"`[^`\n]*`")
 _REACH = 700
 """How far around a word a sentence may reach, code points; a longer one gives no pass."""
 
@@ -285,62 +272,3 @@ def _sentence(text: str, at: int) -> tuple[int, int]:
         return at, at
     piece = text[left:right]
     return left + len(piece) - len(piece.lstrip()), left + len(piece.rstrip())
-
-
-def uncited_numbers(
-    document: Document, citations: Citations, evidence: Mapping[str, Evidence], settings: Settings
-) -> list[UncitedNumber]:
-    """Numbers of sentences without a citation that no usable source of the document holds, in document order."""
-    del settings
-    cited = sorted({(pair.sentence_start, pair.sentence_end) for pair in citations.pairs})
-    cited += [span for pair in citations.pairs for span in pair.claim_spans]
-    missing: list[tuple[int, Number]] = []
-    for start, end in _uncited(citations.prose, sorted(cited)):
-        written = _CODE.sub(lambda match: " " * len(match.group()), document.text[start:end])
-        missing += [(start, number) for number in parse(written, document.language)]
-    held = _held_in(evidence.values(), [number for _, number in missing])
-    return [
-        UncitedNumber(document.document_key, start + number.start, start + number.end, number.text)
-        for (start, number), is_held in zip(missing, held, strict=True)
-        if not is_held
-    ]
-
-
-def _uncited(prose: Sequence[tuple[int, int]], cited: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sentences that no cited range touches."""
-    free: list[tuple[int, int]] = []
-    reach, position = -1, 0
-    for start, end in prose:
-        while position < len(cited) and cited[position][0] < end:
-            reach = max(reach, cited[position][1])
-            position += 1
-        if reach <= start:
-            free.append((start, end))
-    return free
-
-
-def _held_in(sources: Iterable[Evidence], numbers: Sequence[Number]) -> list[bool]:
-    """For each number, whether a source holds it. Texts are read only around words with which it may begin."""
-    wanted: defaultdict[str, list[int]] = defaultdict(list)
-    for position, number in enumerate(numbers):
-        for word in sorted(first_words(number)):
-            wanted[word].append(position)
-    index = WordIndex.build(" ".join(wanted))
-    asked = dict(zip(index.words.tolist(), wanted.values(), strict=True))
-    table = np.zeros(1 << 16, dtype=np.bool_)
-    table[index.words.astype(np.uint16)] = True
-    held = [False] * len(numbers)
-    for source in sources:
-        body = source.body
-        hits = np.flatnonzero(table[body.index.words.astype(np.uint16)])
-        for word, start in zip(body.index.words[hits].tolist(), body.index.starts[hits].tolist(), strict=True):
-            open_ones = [position for position in asked.get(word, ()) if not held[position]]
-            if open_ones:
-                begin = max(0, start - _BEFORE_NUMBER)
-                at = start - begin
-                near = [
-                    other for other in parse(body.text[begin : start + _AFTER_NUMBER]) if other.start <= at < other.end
-                ]
-                for position in open_ones:
-                    held[position] = any(numbers[position].same_quantity(other) for other in near)
-    return held

@@ -1,0 +1,92 @@
+"""Numbers of uncited sentences that no source of the document holds.
+
+They are a lint, not a verdict: nothing says which source such a number should stand in. Sources are searched through
+their word indexes; text is read only around words with which the number may begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verification_pipeline.config import Settings
+from verification_pipeline.records import Citations, Document, Evidence
+from verification_pipeline.text.index import WordIndex
+from verification_pipeline.text.numbers import Number, first_words, parse
+
+_CODE = re.compile(r"`[^`\n]*`")
+_BEFORE_NUMBER, _AFTER_NUMBER = 24, 64
+"""How much text around a word shows the whole number that it begins, with the other end of a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncitedNumber:
+    """A number of an uncited sentence that no source of the document holds: a row of `uncited_numbers`."""
+
+    document_key: str
+    start: int
+    end: int
+    number: str
+
+
+def uncited_numbers(
+    document: Document, citations: Citations, evidence: Mapping[str, Evidence], settings: Settings
+) -> list[UncitedNumber]:
+    """Numbers of sentences without a citation that no usable source of the document holds, in document order."""
+    del settings
+    cited = sorted({(pair.sentence_start, pair.sentence_end) for pair in citations.pairs})
+    cited += [span for pair in citations.pairs for span in pair.claim_spans]
+    missing: list[tuple[int, Number]] = []
+    for start, end in _uncited(citations.prose, sorted(cited)):
+        written = _CODE.sub(lambda match: " " * len(match.group()), document.text[start:end])
+        missing += [(start, number) for number in parse(written, document.language)]
+    held = _held_in(evidence.values(), [number for _, number in missing])
+    return [
+        UncitedNumber(document.document_key, start + number.start, start + number.end, number.text)
+        for (start, number), is_held in zip(missing, held, strict=True)
+        if not is_held
+    ]
+
+
+def _uncited(prose: Sequence[tuple[int, int]], cited: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sentences that no cited range touches."""
+    free: list[tuple[int, int]] = []
+    reach, position = -1, 0
+    for start, end in prose:
+        while position < len(cited) and cited[position][0] < end:
+            reach = max(reach, cited[position][1])
+            position += 1
+        if reach <= start:
+            free.append((start, end))
+    return free
+
+
+def _held_in(sources: Iterable[Evidence], numbers: Sequence[Number]) -> list[bool]:
+    """For each number, whether a source holds it. Texts are read only around words with which it may begin."""
+    wanted: defaultdict[str, list[int]] = defaultdict(list)
+    for position, number in enumerate(numbers):
+        for word in sorted(first_words(number)):
+            wanted[word].append(position)
+    index = WordIndex.build(" ".join(wanted))
+    asked = dict(zip(index.words.tolist(), wanted.values(), strict=True))
+    table = np.zeros(1 << 16, dtype=np.bool_)
+    table[index.words.astype(np.uint16)] = True
+    held = [False] * len(numbers)
+    for source in sources:
+        body = source.body
+        hits = np.flatnonzero(table[body.index.words.astype(np.uint16)])
+        for word, start in zip(body.index.words[hits].tolist(), body.index.starts[hits].tolist(), strict=True):
+            open_ones = [position for position in asked.get(word, ()) if not held[position]]
+            if open_ones:
+                begin = max(0, start - _BEFORE_NUMBER)
+                at = start - begin
+                near = [
+                    other for other in parse(body.text[begin : start + _AFTER_NUMBER]) if other.start <= at < other.end
+                ]
+                for position in open_ones:
+                    held[position] = any(numbers[position].same_quantity(other) for other in near)
+    return held
