@@ -44,7 +44,7 @@ TABLES = (
     "clusters",
     "failures",
 )
-_SECTIONS = ("citations", "triage", "strong", "quotes", "independence", "text_checks")
+_SECTIONS = ("citations", "triage", "strong", "quotes", "independence", "text_checks", "acknowledgement")
 _CODE = (
     "citations",
     "text",
