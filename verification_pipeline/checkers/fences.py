@@ -78,7 +78,9 @@ def neutral(text: str) -> str:
     text = visible(text)
     if "[" in text:
         text = _TEMPLATE.sub("(", text)
-    return _DELIMITER.sub(lambda match: match[0].translate(_PLAIN), text)
+    if any(chr(point) in text for point in _PLAIN):
+        text = _DELIMITER.sub(lambda match: match[0].translate(_PLAIN), text)
+    return text
 
 
 def visible(text: str) -> str:
