@@ -111,7 +111,8 @@ def _grams(queries: Sequence[_Query]) -> tuple[U64, list[list[int]]]:
 def _scan_shard(
     store: Store, scope: Scope, queries: Sequence[_Query], grams: U64, owners: list[list[int]], shard: int
 ) -> list[FoundRow]:
-    links = store.read_all("document_sources", ["document_key", "source_key"])
+    asking = sorted({query.document_key for query in queries})
+    links = loading.of_documents(store.read_all("document_sources", ["document_key", "source_key"]), asking)
     own = {key: frozenset(part["source_key"]) for key, part in loading.grouped(links).items()}
     totals = np.bincount([number for held in owners for number in held], minlength=len(queries))
     least = np.maximum(1, totals * _MIN_SHARE)
