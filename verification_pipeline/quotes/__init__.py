@@ -16,7 +16,7 @@ from verification_pipeline.keys import normalised, quote_id
 from verification_pipeline.quotes.citing import Cited, CitedSources
 from verification_pipeline.quotes.compare import Match, Searchable, find
 from verification_pipeline.quotes.quotation import Quotation
-from verification_pipeline.quotes.spans import QuotedSpan, quoted_spans, size_in_words
+from verification_pipeline.quotes.spans import Kind, QuotedSpan, quoted_spans, size_in_words
 from verification_pipeline.records import Citations, Document, Evidence
 from verification_pipeline.tables import Span
 
@@ -73,13 +73,17 @@ def check_quotes(
     titles = _titles(own, citations)
     seen: Counter[str] = Counter()
     rows: list[QuoteRow] = []
+    answered: dict[tuple[Kind, str, Cited], _Outcome] = {}
     for span in quoted_spans(document.text, citations.prose, settings):
         words = document.text[span.start : span.end]
         size = size_in_words(words, settings)
         if size < settings.short_words or normalised(words) in titles:
             continue
         cited = cited_sources.of(span)
-        outcome = _check(span, cited_sources.words(span), cited, sources, frozenset(unreadable), settings)
+        asked = (span.kind, cited_sources.words(span), cited)
+        if asked not in answered:
+            answered[asked] = _check(*asked, sources, frozenset(unreadable), settings)
+        outcome = answered[asked]
         if span.kind == "aside" and outcome.status == "not-found" and outcome.found_in is None:
             outcome = _Outcome("not-checked", reason="block that nothing announces as another's words")
         if size < settings.min_words and not (outcome.status == "verified" and cited.anything):
@@ -97,14 +101,14 @@ def _titles(own: Mapping[str, Evidence], citations: Citations) -> set[str]:
 
 
 def _check(
-    span: QuotedSpan,
+    kind: Kind,
     words: str,
     cited: Cited,
     sources: Mapping[str, Searchable],
     unreadable: frozenset[str],
     settings: Quotes,
 ) -> _Outcome:
-    if span.kind == "unclosed":
+    if kind == "unclosed":
         return _Outcome("not-checked", reason="quotation mark never closed")
     quotation = Quotation.parse(words)
     if not quotation.readings:

@@ -22,13 +22,12 @@ _LABEL = re.compile(r"\s*[*_]{0,2}(?:[A-Z][\w -]{1,24}:\s|[^\s，。,.:：]{1,16
 _ATTRIBUTION = re.compile(r"\s*(?:[—―]|–\s|--+\s?|-\s)\s*\S")
 _LEAD_IN = re.compile(r"(?:[:：]|\]|】|\]\([^()\s]{0,2000}\))[\s.*_]*$")
 _LEAD_IN_CHARS = 2_100
-_MARKER = (
-    r"(?:\[\^?\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,30}\](?:\([^()\s]{0,2000}\))?"
-    r"|\[\[[^\[\]\n]{1,80}\]\](?:\([^()\s]{0,2000}\))?|【[^【】\n]{1,40}】)"
+_MARKER = re.compile(
+    r"(?:\[\^?\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,30}\]|\[\[[^\[\]\n]{1,80}\]\])(?:\([^()\s]{0,2000}\))?|【[^【】\n]{1,40}】"
 )
-_ANY_MARKER = re.compile(_MARKER)
-_MARKERS_AT_END = re.compile(rf"(?:\s{{0,3}}{_MARKER}[.,。]?){{1,20}}[\s*_)）]*$")
-_MARKER_TAIL = 2_500  # code points in which closing markers are looked for
+_MOST_MARKERS = 20  # closing one quote
+_MARKER_CHARS, _LINK_CHARS = 220, 2_200
+_AFTER_MARKER = " \t\r\n*_.,。)）"
 _NOT_WORDS = re.compile(
     r"(?P<code>`{1,3}[^`\n]{1,2000}`{1,3})"
     r"|(?P<link>\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\))"
@@ -86,9 +85,29 @@ def read(text: str) -> tuple[list[Segment], list[BlockQuote]]:
 
 
 def without_markers(text: str, start: int, end: int) -> int:
-    """Where the words of text[start:end] end before the markers that close them."""
-    match = _MARKERS_AT_END.search(text, max(start, end - _MARKER_TAIL), end)
-    return start + len(text[start : match.start()].rstrip()) if match and match.start() > start else end
+    """Where the words of text[start:end] end before the markers that close them; `end` if none do."""
+    reached = end
+    for _ in range(_MOST_MARKERS):
+        tail = start + len(text[start:reached].rstrip(_AFTER_MARKER))
+        # The bracket that closes a link was stripped as one that closes a remark.
+        tail += text[tail : tail + 1] == ")" and "](" in text[max(start, tail - _LINK_CHARS) : tail]
+        marker = _marker_start(text, start, tail)
+        if marker is None:
+            break
+        reached = marker
+    return end if reached == end else start + len(text[start:reached].rstrip(" \t\r\n(（"))
+
+
+def _marker_start(text: str, start: int, end: int) -> int | None:
+    """Where the marker begins that ends exactly at `end`, with its link if it has one."""
+    bracket = end
+    if text[end - 1 : end] == ")":
+        bracket = text.rfind("](", max(start, end - _LINK_CHARS), end) + 1
+    opening = "【" if text[bracket - 1 : bracket] == "】" else "["
+    first = text.rfind(opening, max(start, bracket - _MARKER_CHARS), bracket)
+    if first > start and text[first - 1] == "[":
+        first -= 1
+    return first if first > start and _MARKER.fullmatch(text, first, end) else None
 
 
 def trimmed(text: str, start: int, end: int) -> Range:
@@ -174,7 +193,7 @@ def _closed_by_marker(text: str, paragraphs: Sequence[Range], ends: Sequence[int
     """Whether every paragraph with markers has them at its end only: markers amid the words are the author's."""
     if ends[-1] == paragraphs[-1][1]:
         return False
-    return not any(_ANY_MARKER.search(text, start, words) for (start, _), words in zip(paragraphs, ends, strict=True))
+    return not any(_MARKER.search(text, start, words) for (start, _), words in zip(paragraphs, ends, strict=True))
 
 
 def _paragraphs(text: str, lines: Sequence[Range]) -> tuple[list[Range], bool]:

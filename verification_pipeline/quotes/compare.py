@@ -28,6 +28,7 @@ from verification_pipeline.text.normalise import Normalised, normalise
 
 _WINDOWS = 4  # places of a source that are compared, best first
 _COMMON = 64  # a 3-gram with more places in one source says little about where to look
+_ROOMS = 2  # omissions at full length that a window makes room for, at each side
 _STATES = 64  # ways to place the pieces so far that are followed
 _LETTERS = re.compile(r"[^\W\d_]{0,6}")
 _OWN_BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -161,7 +162,7 @@ def _ranges(quotation: Quotation, source: Searchable, settings: Quotes) -> Itera
     if not len(places):
         return
     slack = 4 + quotation.words // 4
-    room = quotation.omissions * settings.max_omitted_chars
+    room = min(quotation.omissions, _ROOMS) * settings.max_omitted_chars
     for first in _densest(places, slack):
         start = max(0, first - slack)
         end = min(len(index) - 1, first + quotation.words + 2 * slack)
