@@ -42,6 +42,7 @@ class Binder:
         self._own = own
         self._shared = shared
         self._listed = listed
+        self._address = canonical_url(document.url) if document.url else None
         self._numbered: dict[str, list[int]] = {}
         self._notes: dict[str, list[int]] = {}
         for index, entry in enumerate(listed.entries):
@@ -222,9 +223,9 @@ class Binder:
         document = self._document
         if source.document_id is None and source.source_id == document.document_id:
             return True
-        if not document.url or not (source.canonical_url or source.url):
+        if self._address is None or not (source.canonical_url or source.url):
             return False
-        return (source.canonical_url or canonical_url(source.url or "")) == canonical_url(document.url)
+        return (source.canonical_url or canonical_url(source.url or "")) == self._address
 
     def references(self) -> tuple[Reference, ...]:
         """Every entry as a row of `references`."""

@@ -57,9 +57,33 @@ class Place:
     words: Mapping[int, Sequence[int]]
 
 
+_PARTITIVE = re.compile(
+    r"\b(?P<share>some|few|several|half|most|many|part|parts|one|two|three|four|five|six|seven|eight|nine|ten|\d[\d,.]*%?"
+    r"|percent|majority|minority|third|quarter|einige|viele|certains|plusieurs|algunos)\s(?:\w+\s)?(?:of|von|der|des|de|los)\s",
+    re.IGNORECASE,
+)
+_ORDINALS = frozenset(
+    (
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "zweite",
+        "dritte",
+        "2nd",
+        "3rd",
+    )
+)
+_SUPERLATIVE = re.compile(r"\b(?:\w{3,}est|most|least|best|worst|top)\b", re.IGNORECASE)
 _BLANK = re.compile(r"[（(]\s*[）)]|_{3,}")
 _PREPOSITION = re.compile(
-    r"\b(by|to|from|um|auf|von|de|à|a|на|до|с)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$", re.IGNORECASE
+    r"\b(by|to|from|after|before|since|until|till|um|auf|von|nach|vor|seit|bis|de|à|a|après|avant|depuis|на|до|с|после)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$",
+    re.IGNORECASE,
 )
 
 
@@ -196,6 +220,16 @@ def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
             return "direction"
     if claim.numbers and not lists.bounds.isdisjoint(mine ^ theirs):
         return "bound"
+    return _part_for_whole(claim, place, mine, extra)
+
+
+def _part_for_whole(claim: Claim, place: Place, mine: set[str], extra: set[str]) -> str | None:
+    """The place speaks of some, the claim of all: `12 of 40 gates`, `one of the largest`, `the third largest`."""
+    for match in _PARTITIVE.finditer(place.text):
+        if match.group("share").lower() not in mine:
+            return "part"
+    if not _ORDINALS.isdisjoint(extra) and _SUPERLATIVE.search(claim.text):
+        return "part"
     return None
 
 
