@@ -625,6 +625,24 @@ def test_a_block_that_nothing_announces_is_never_failed() -> None:
     assert (row.status, row.reason) == ("not-checked", "block that nothing announces as another's words")
 
 
+@pytest.mark.parametrize(
+    ("document", "status"),
+    [
+        ("It found [1]:\n\n> The ferry “never” ran on any winter Sunday.", "not-found"),
+        ("It found this [1].\n\n> The ferry never ran on any winter Sunday.", "not-found"),
+        ("> The ferry never ran on any winter Sunday.\n> — The keeper, in his diary [1]", "not-found"),
+        ("> The ferry never ran on any winter Sunday. [1]", "not-found"),
+        ("> Note: the ferry never ran on any winter Sunday. [1]", "not-checked"),
+        ("> The **ferry** never ran on any “winter” Sunday. [1]", "not-checked"),
+        ("> The ferry never ran [1] on any winter Sunday. [1]", "not-checked"),
+        ("> 说明：这里没有任何船在冬天的星期天开过。 [1]", "not-checked"),
+    ],
+)
+def test_a_block_is_a_quotation_when_something_says_so(document: str, status: str) -> None:
+    (row,) = quotes_of(document, "Pasture covers the valley floor.")
+    assert row.status == status
+
+
 def test_a_mark_that_never_closes_is_reported_and_swallows_nothing() -> None:
     rows = quotes_of(f"He said “the ferry ran and ran and ran\n\nThen “{QUOTE}” [1].", f"So {QUOTE}.")
     assert [row.status for row in rows] == ["not-checked", "verified"]

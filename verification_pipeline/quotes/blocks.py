@@ -20,7 +20,9 @@ _BEGINS_WITH_MARK = re.compile(r"[\s*_]*[\"＂“”„‟«»「『‘‚]")
 _CALLOUT = re.compile(r"\s*(?:\[!\w+\]|(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)|[\u2600-\u27bf\U0001f300-\U0001faff])")
 _LABEL = re.compile(r"\s*[*_]{0,2}(?:[A-Z][\w -]{1,24}:\s|[^\s，。,.:：]{1,16}：)")
 _ATTRIBUTION = re.compile(r"\s*(?:[—―]|–\s|--+\s?|-\s)\s*\S")
-_LEAD_IN = re.compile(r"(?:[:：]|\]|】|\]\([^()\s]{0,2000}\))[\s.*_]*$")
+_COLON = re.compile(r"[:：][\s*_]*$")
+_CITATION = re.compile(r"(?:\]|】|\]\([^()\s]{0,2000}\))[\s.*_。]*$")
+_AUTHORED = re.compile(r"[\"＂“”„「」]|\*\*|__")
 _LEAD_IN_CHARS = 2_100
 _MARKER = re.compile(
     r"(?:\[\^?\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,30}\]|\[\[[^\[\]\n]{1,80}\]\])(?:\([^()\s]{0,2000}\))?|【[^【】\n]{1,40}】"
@@ -178,10 +180,7 @@ def _block_quotes(text: str, lines: Sequence[Range]) -> Iterator[BlockQuote]:
     if not paragraphs or _CALLOUT.match(text, paragraphs[0][0]):
         return
     ends = [without_markers(text, start, end) for start, end in paragraphs]
-    lead = text[max(0, lines[0][0] - _LEAD_IN_CHARS) : lines[0][0]].rstrip()
-    led_in = bool(_LEAD_IN.search(lead)) and not text[lines[0][0] - 1 : lines[0][0]].strip()
-    labelled = _LABEL.match(text, *paragraphs[0]) is not None
-    announced = spoken or (not labelled and (led_in or _closed_by_marker(text, paragraphs, ends)))
+    announced = spoken or _announced(text, lines[0][0], paragraphs, ends)
     if any(words < end for words, (_, end) in zip(ends[:-1], paragraphs, strict=False)):
         for words, (start, end) in zip(ends, paragraphs, strict=True):
             yield BlockQuote(start, words, end, announced)
@@ -189,11 +188,19 @@ def _block_quotes(text: str, lines: Sequence[Range]) -> Iterator[BlockQuote]:
         yield BlockQuote(paragraphs[0][0], ends[-1], lines[-1][1], announced)
 
 
-def _closed_by_marker(text: str, paragraphs: Sequence[Range], ends: Sequence[int]) -> bool:
-    """Whether every paragraph with markers has them at its end only: markers amid the words are the author's."""
-    if ends[-1] == paragraphs[-1][1]:
+def _announced(text: str, start: int, paragraphs: Sequence[Range], ends: Sequence[int]) -> bool:
+    """Whether another's words follow: after a colon; or with a marker before or after and no sign of the author.
+
+    An author's own block has a label, markers amid its words, emphasis, or quotation marks of its own.
+    """
+    lead = text[max(0, start - _LEAD_IN_CHARS) : start].rstrip()
+    if _LABEL.match(text, *paragraphs[0]):
         return False
-    return not any(_MARKER.search(text, start, words) for (start, _), words in zip(paragraphs, ends, strict=True))
+    if _COLON.search(lead):
+        return True
+    cited = _CITATION.search(lead) is not None or ends[-1] < paragraphs[-1][1]
+    words = [text[first:last] for (first, _), last in zip(paragraphs, ends, strict=True)]
+    return cited and not any(_MARKER.search(part) or _AUTHORED.search(part) for part in words)
 
 
 def _paragraphs(text: str, lines: Sequence[Range]) -> tuple[list[Range], bool]:
