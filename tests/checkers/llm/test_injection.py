@@ -16,7 +16,7 @@ from tests.builders import evidence, item
 from tests.servers.reader import leak_of
 from tests.servers.scripted import Script
 from verification_pipeline.checkers import prompts
-from verification_pipeline.checkers.fences import code, fenced
+from verification_pipeline.checkers.fences import code, fenced, neutral
 from verification_pipeline.checkers.llm.questions import Questioner
 from verification_pipeline.checkers.llm.requests import Packer
 from verification_pipeline.checkers.retrieval import WordRetriever
@@ -255,6 +255,14 @@ def snapshot() -> str:
 def test_what_is_asked_is_exactly_this(request):
     """One whole prompt; a change of it is a change of every answer's key."""
     assert snapshot() == (request.path.parent / "golden" / "prompt.txt").read_text("utf-8")
+
+
+def attacks_as_shown() -> str:
+    return "".join(f"{attack!a}\n  {neutral(attack)!a}\n" for attack in ATTACKS)
+
+
+def test_every_attack_is_shown_exactly_like_this(request):
+    assert attacks_as_shown() == (request.path.parent / "golden" / "attacks.txt").read_text("utf-8")
 
 
 def test_a_fence_closes_once_whatever_its_body_is():

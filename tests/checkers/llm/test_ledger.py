@@ -39,8 +39,7 @@ def test_identical_work_is_asked_once_across_documents(serve, checker_for):
         {"model": "another-model"},
         {"parameters": {"temperature": 0.5}},
         {"answer_format": "text"},
-        {"max_source_tokens": 500},
-        {"candidates": 1},
+        {"answer_tokens_per_pair": 300},
     ],
 )
 def test_whatever_can_change_an_answer_changes_its_key(serve, checker_for, change):
@@ -62,6 +61,16 @@ def test_what_cannot_change_an_answer_keeps_its_key(serve, checker_for, change):
     found(checker_for(server, **change))
     assert len(server.script.requests) == 12
     assert checker_for(server, **change).identity == checker_for(server).identity
+
+
+@pytest.mark.parametrize("change", [{"max_source_tokens": 500}, {"candidates": 1}, {"min_evidence_words": 1}])
+def test_what_changes_only_the_choice_is_judged_anew_and_asked_where_the_choice_differs(serve, checker_for, change):
+    server = serve()
+    found(checker_for(server))
+    changed = checker_for(server, **change)
+    assert found(changed) == ["supported"] * 12
+    assert len(server.script.requests) == 12
+    assert changed.identity != checker_for(server).identity
 
 
 def test_recheck_asks_again_on_purpose_and_once(serve, checker_for):

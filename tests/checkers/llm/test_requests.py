@@ -115,6 +115,13 @@ def test_the_order_of_items_does_not_change_what_is_asked():
     assert packed(cases)[1][0].key == packed(cases)[1][0].key
 
 
+def test_tokens_are_counted_offline_whatever_the_text_is():
+    assert tokens.count("") == 0
+    assert tokens.count("The pier is 120 m long.") == 8
+    assert tokens.count("<|endoftext|>") > 1, "no special token is ever made of a text"
+    assert tokens.count("\ud800") > 0
+
+
 def test_a_claim_that_is_too_long_is_not_asked():
     questioner = Questioner(OpenAI(max_claim_chars=10), SECRET, WordRetriever())
     assert questioner.question(item("Eleven chars", evidence("1", "Text."))) is None

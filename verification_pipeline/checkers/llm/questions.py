@@ -56,7 +56,7 @@ class Questioner:
         self._rules = rules
         self._secret = secret
         self._retriever = retriever
-        self._identity = identity(rules)
+        self._asking = asking(rules)
         self._fits: dict[str, bool] = {}
 
     def question(self, item: Item) -> Question | None:
@@ -71,7 +71,7 @@ class Questioner:
         text, source = item.evidence.body.text, item.evidence.source
         key = hash_of(
             "answer",
-            self._identity,
+            self._asking,
             pair.claim,
             context,
             item.evidence.body.sha256,
@@ -103,31 +103,26 @@ class Questioner:
         return merged(chosen) or ((0, min(len(text), 2 * self._rules.passage_tokens)),)
 
 
+_ASKED_WITH = ("model", "base_url", "parameters", "answer_format", "answer_tokens_base", "answer_tokens_per_pair")
+"""Settings that go into every request. The others show in what is shown, which is in the key itself."""
+_CHOSEN_BY = (
+    *("max_source_tokens", "passage_tokens", "max_claim_chars", "context_chars", "candidates", "candidate_min_score"),
+    "min_evidence_words",
+)
+
+
+def asking(rules: OpenAI) -> str:
+    """Hash of everything but the pair, and what is shown with it, that can change an answer or what is read in it."""
+    return hash_of("openai", prompts.VERSION, answers.VERSION, *_values(rules, _ASKED_WITH))
+
+
 def identity(rules: OpenAI) -> str:
-    """Hash of everything besides the pair that can change an answer, or what is read in it."""
-    return hash_of(
-        "openai",
-        prompts.VERSION,
-        answers.VERSION,
-        rules.model,
-        rules.base_url or "",
-        *(
-            json.dumps(getattr(rules, name), sort_keys=True, default=str)
-            for name in (
-                "parameters",
-                "answer_format",
-                "max_source_tokens",
-                "passage_tokens",
-                "max_claim_chars",
-                "context_chars",
-                "candidates",
-                "candidate_min_score",
-                "min_evidence_words",
-                "answer_tokens_base",
-                "answer_tokens_per_pair",
-            )
-        ),
-    )
+    """Hash of everything but the pair that can change an outcome."""
+    return hash_of(asking(rules), *_values(rules, _CHOSEN_BY))
+
+
+def _values(rules: OpenAI, names: Sequence[str]) -> list[str]:
+    return [json.dumps(getattr(rules, name), sort_keys=True, default=str) for name in names]
 
 
 def merged(ranges: Sequence[Range]) -> tuple[Range, ...]:
