@@ -117,7 +117,7 @@ def test_one_place_that_says_it_all_passes(claim: str, text: str) -> None:
         (
             "Kelpin Depot had 5 failures.",
             "Halvor Mill had 5 failures and Kelpin Depot had 7 failures.",
-            "number-context",
+            "subject",
         ),
         (
             "Halvor Mill had 7 failures and Kelpin Depot had 5 failures.",
@@ -131,6 +131,17 @@ def test_one_place_that_says_it_all_passes(claim: str, text: str) -> None:
         ("The mill ground 3 tonnes.", "Has the mill ground 3 tonnes?", "question"),
         ("The south pier closed on 3 May.", "The north pier closed on 3 May.", "direction"),
         ("The mill closed in 1966.", "The mill closed after 1966.", "preposition"),
+        (
+            "Mill Depot in Arden had 5 failures.",
+            "The failures at Mill Arden were 5 and Depot Kelpin had none.",
+            "order",
+        ),
+        (
+            "Paul Arden is a mayor of the bay in 1990.",
+            "Paul Kelpin, born in Arden, is a mayor of the bay in 1990.",
+            "entity",
+        ),
+        ("In 2004 Franklin formed a band.", "Paramore is a band from Franklin, formed in 2004.", "subject"),
         ("The gates failed in 1990.", "12 of 40 gates failed in 1990.", "part"),
         (
             "Shade lowers stream heat by 2 degrees.",

@@ -80,6 +80,18 @@ _ORDINALS = frozenset(
     )
 )
 _SUPERLATIVE = re.compile(r"\b(?:\w{3,}est|most|least|best|worst|top)\b", re.IGNORECASE)
+_CAPITALISED = re.compile(r"(?<![\w'’])[A-ZÀ-ÖØ-ÞА-ЯΑ-Ω][\w'’-]+")
+_SUBJECT = re.compile(r"\s+(?:[A-ZÀ-ÖØ-Þ]|is\b|was\b|are\b|were\b|has\b|had\b|[(\[,–—-])|,")
+_DAYS_AND_TITLES = frozenset(
+    (
+        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+        "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+        "sunday", "president", "mr", "mrs", "dr", "sir", "king", "queen", "chief", "director", "senator",
+        "minister", "professor", "the", "a", "an", "in", "on",
+    )
+)  # fmt: skip
+_NAME_GAP = 3
+_REACH_OF_NAME = 60
 _BLANK = re.compile(r"[（(]\s*[）)]|_{3,}")
 _PREPOSITION = re.compile(
     r"\b(by|to|from|after|before|since|until|till|um|auf|von|nach|vor|seit|bis|de|à|a|après|avant|depuis|на|до|с|после)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$",
@@ -168,6 +180,7 @@ def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
         or _added(claim, place, lists)
         or _wording(claim, place, lists)
         or _order(claim, place, lists)
+        or _names(claim, place)
         or (_numbers(claim, place.text) if claim.numbers else None)
     )
 
@@ -271,6 +284,51 @@ def _in_order(claim: Claim, place: Place) -> list[int]:
         last = next((at for at in places if at > last), places[0])
         order.append(last)
     return order
+
+
+def _names(claim: Claim, place: Place) -> str | None:
+    """A name stands in the place as a whole, before what it qualifies, and is the subject if the claim's subject."""
+    runs = _name_runs(claim)
+    for run in runs:
+        found = _whole(claim, place, run)
+        if not found:
+            return "entity"
+        after = run[-1] + 1
+        if after < len(claim.starts) and claim.starts[after] == claim.ends[run[-1]] + 1:
+            follows = place.words[claim.hashes[after]]
+            if not any(0 < at - start < _REACH_OF_NAME for start in found for at in follows):
+                return "entity"
+    if runs and runs[0][0] == 0:
+        first = min(_whole(claim, place, runs[0]))
+        said = {token.lower() for token in _TOKEN.findall(claim.text)}
+        for match in _CAPITALISED.finditer(place.text, 0, first):
+            initial = match.start() == 0 and not _SUBJECT.match(place.text, match.end())
+            if not initial and match.group().lower() not in said and match.group().lower() not in _DAYS_AND_TITLES:
+                return "subject"
+    return None
+
+
+def _name_runs(claim: Claim) -> list[list[int]]:
+    """Indices of capitalised content words that stand side by side; a capital at the start counts beside another."""
+    runs: list[list[int]] = []
+    for index, start in enumerate(claim.starts):
+        if not claim.text[start].isupper():
+            continue
+        if runs and runs[-1][-1] == index - 1 and start - claim.ends[index - 1] <= 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return [run for run in runs if len(run) > 1 or claim.starts[run[0]] > 0 or run[0] == 0]
+
+
+def _whole(claim: Claim, place: Place, run: Sequence[int]) -> list[int]:
+    """Where the words of a name stand in the place one behind the other: the starts of its first word."""
+    ends = {at: at for at in place.words[claim.hashes[run[0]]]}
+    for before, index in pairwise(run):
+        length = claim.ends[before] - claim.starts[before]
+        following = place.words[claim.hashes[index]]
+        ends = {first: at for first, last in ends.items() for at in following if 0 < at - last - length <= _NAME_GAP}
+    return list(ends)
 
 
 def _names_moved(claim: Claim, order: Sequence[int]) -> bool:
