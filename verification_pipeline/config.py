@@ -252,47 +252,23 @@ class Lexical(Section):
     supported_share: float = Field(0.8, ge=0, le=1, description="From this share on: supported.")
     partial_share: float = Field(0.5, ge=0, le=1, description="From this share on: partially supported.")
     negations: tuple[str, ...] = (
-        *("not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "fails", "failed"),
-        *("nicht", "kein", "keine", "nie", "ohne", "pas", "jamais", "sans", "nunca", "sin"),
-        *("不", "没", "無", "非"),
-    )
-
-
-class Price(Section):
-    """What a model costs, in cents per million tokens."""
-
-    input: float = Field(ge=0)
-    cached_input: float = Field(ge=0, description="Input that the provider read from its prompt cache.")
-    output: float = Field(ge=0, description="Output, reasoning included.")
-    batch_share: float = Field(0.5, ge=0, le=1, description="What a batch costs, as a share of the price online.")
-
-
-class Embedded(Section):
-    """The embedded checker: what a probability must be, and what it may be asked."""
-
-    languages: tuple[str, ...] = Field(
-        ("en",), description="Languages of documents it was measured on; pairs of others are not checked."
-    )
-    min_confidence: float = Field(
-        0.7, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
-    )
-    guards: bool = Field(True, description="Whether figures, names, negations and opposites may forbid `supported`.")
-    gainsaying_share: float = Field(
-        0.5, ge=0, le=1, description="Weighted share of the claim that a sentence holds before it can contradict it."
-    )
-    elsewhere_below: float = Field(
-        0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
-    )
-    elsewhere_supported: float = Field(
-        0.8, ge=0, le=1, description="Probability that makes another source the right one."
-    )
-    elsewhere_share: float = Field(
-        0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."
-    )
-    elsewhere_sources: int = Field(2, ge=0, description="Other sources that are read, best passages first.")
-    negations: tuple[str, ...] = (
-        "not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "hardly", "barely", "unable", "fail",
-        "fails", "failed", "lack", "lacks", "lacking", "nobody", "nothing",
+        "not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "fails", "failed", "nicht", "kein",
+        "keine", "nie", "ohne", "pas", "jamais", "sans", "nunca", "sin", "不", "没", "無", "非", "",
+        "What a model costs, in cents per million tokens.", "", "Input that the provider read from its prompt cache.",
+        "Output, reasoning included.", "What a batch costs, as a share of the price online.", "",
+        "The embedded checker: what a probability must be, and what it may be asked.", "", "en",
+        "Languages of documents it was measured on; pairs of others are not checked.",
+        "A verdict less probable than this is not given (`low-confidence`).",
+        "Whether figures, names, negations and opposites may forbid `supported`.",
+        "Weighted share of the claim that a sentence holds before it can contradict it.",
+        "Share of the words around a figure that must stand around it in the source too.",
+        "Log-odds of an unedited claim below which its wording is doubted.",
+        "The document's other sources are read when the cited one is less probable.",
+        "Probability that makes another source the right one.",
+        "Share of the claim's words that a passage of another source must hold to be read.",
+        "Other sources that are read, best passages first.", "not", "no", "never", "none", "neither", "nor",
+        "without", "cannot", "t", "hardly", "barely", "unable", "fail", "fails", "failed", "lack", "lacks", "lacking",
+        "nobody", "nothing",
     )  # fmt: skip
 
 
@@ -389,9 +365,9 @@ class Quotes(Section):
         "não", "nem", "не", "нет", "ни", "без", "不", "没", "未", "无", "非",
     )  # fmt: skip
     magnitudes: tuple[str, ...] = (
-        "hundred", "thousand", "million", "billion", "trillion", "millions", "billions", "percent", "per cent", "bn", "tn",
-        "Million", "Millionen", "Milliarde", "Milliarden", "Prozent", "mille", "millions", "millones", "milliards", "pour cent", "por ciento",
-        "万", "亿",
+        "hundred", "thousand", "million", "billion", "trillion", "millions", "billions", "percent", "per cent", "bn",
+        "tn", "Million", "Millionen", "Milliarde", "Milliarden", "Prozent", "mille", "millions", "millones",
+        "milliards", "pour cent", "por ciento", "万", "亿",
     )  # fmt: skip
     title_cues: tuple[str, ...] = (
         "titled", "entitled", "headlined", "subtitled", "captioned", "betitelt", "intitulé", "intitulée", "titulado",
@@ -445,15 +421,17 @@ class Independence(Section):
         "page you are", "verify you are", "you are commenting using", "enter your comment here", "notify me of new",
         "fill in your details", "sorry your blog cannot", "these crawls are part", "starting in 1996 alexa internet",
         "flowing in every day these data", "the wayback machine https", "internet archive discovers and captures",
-        "view the web archive through", "then the internet archive hopes", "this is a collection of web page captures",
-        "content crawled via the wayback", "liveweb proxy is a component", "the liveweb proxy captures",
-        "collects statistics on the visitor", "learn more about this provider", "view a pdf of the paper", "bibliographic explorer toggle", "connected papers toggle",
-        "arxivlabs is a framework", "both individuals and organizations that work",
-        "have an idea for a project that will add", "checking your browser", "wir verwenden cookies", "diese website verwendet",
-        "alle rechte vorbehalten", "abonnieren sie unseren", "nous utilisons des", "tous droits réservés",
-        "politique de confidentialité", "utilizamos cookies para", "este sitio utiliza", "todos los derechos",
-        "política de privacidad", "questo sito utilizza", "tutti i diritti", "este site utiliza",
-        "todos os direitos", "мы используем файлы", "все права защищены", "版权所有", "保留所有权利", "违法和不良信息举报", "未经许可不得转载",
+        "view the web archive through", "then the internet archive hopes",
+        "this is a collection of web page captures", "content crawled via the wayback",
+        "liveweb proxy is a component", "the liveweb proxy captures", "collects statistics on the visitor",
+        "learn more about this provider", "view a pdf of the paper", "bibliographic explorer toggle",
+        "connected papers toggle", "arxivlabs is a framework", "both individuals and organizations that work",
+        "have an idea for a project that will add", "checking your browser", "wir verwenden cookies",
+        "diese website verwendet", "alle rechte vorbehalten", "abonnieren sie unseren", "nous utilisons des",
+        "tous droits réservés", "politique de confidentialité", "utilizamos cookies para", "este sitio utiliza",
+        "todos los derechos", "política de privacidad", "questo sito utilizza", "tutti i diritti",
+        "este site utiliza", "todos os direitos", "мы используем файлы", "все права защищены", "版权所有",
+        "保留所有权利", "违法和不良信息举报", "未经许可不得转载",
     )  # fmt: skip
     agencies: Mapping[str, tuple[str, ...]] = {
         "Reuters": ("Reuters", "REUTERS", "Thomson Reuters", "路透社", "路透", "ロイター", "Рейтер"),
@@ -604,6 +582,7 @@ class Policy(Section):
     allow_unsupported: bool = Field(
         False, description="Let unsupported and wrong-source pairs through the gate; dangling ones never."
     )
+    waivers: Path | None = Field(None, description="Waivers (TOML); None: the corpus's waivers.toml.")
 
 
 class TextChecks(Section):

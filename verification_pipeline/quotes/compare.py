@@ -27,6 +27,7 @@ from verification_pipeline.text.index import U64, IndexedText
 from verification_pipeline.text.normalise import Normalised, normalise
 
 _WINDOWS = 4  # places of a source that are compared, best first
+_CLEAR_LEAD = 8  # places with no more than one hit in so many of the best are not compared
 _COMMON = 64  # a 3-gram with more places in one source says little about where to look
 _ROOMS = 2  # omissions at full length that a window makes room for, at each side
 _STATES = 64  # ways to place the pieces so far that are followed
@@ -176,9 +177,11 @@ def _densest(places: NDArray[np.intp], width: int) -> list[int]:
         return [int(places[0])]
     votes = np.searchsorted(places, places + width, side="right") - np.arange(len(places))
     best: list[int] = []
+    most = 0
     while len(best) < _WINDOWS:
         k = int(votes.argmax())
-        if votes[k] <= 0:
+        most = max(most, int(votes[k]))
+        if votes[k] <= most // _CLEAR_LEAD:
             break
         best.append(int(places[k]))
         votes[np.searchsorted(places, places[k] - width) : k + votes[k]] = 0

@@ -78,8 +78,8 @@ def _to_words(piece: str, window: str, span: tuple[int, int], magnitudes: tuple[
 
     An end at which the piece's own word stands in full, but cut out of a longer one, is moved outwards only.
     """
-    tokens = _TOKEN.findall(piece)
-    outwards = window.startswith(tokens[0], span[0]), window.endswith(tokens[-1], 0, span[1])
+    first_word, last_word = piece.partition(" ")[0], piece.rpartition(" ")[2]
+    outwards = window.startswith(first_word, span[0]), window.endswith(last_word, 0, span[1])
     starts = {_start_near(window, span[0], step, magnitudes) for step in ((-1,) if outwards[0] else (-1, 1))}
     ends = {_end_near(window, span[1], step, magnitudes) for step in ((1,) if outwards[1] else (1, -1))}
     options = sorted((a, b) for a in starts for b in ends if a < b) or [span]
@@ -111,7 +111,7 @@ def _stop(character: str) -> bool:
 
 def word_edits(quoted: str, source: str) -> list[str]:
     """What the quote has instead of the source's words, left to right, in words."""
-    ours, theirs = _TOKEN.findall(quoted), _TOKEN.findall(source)
+    ours, theirs = _without_common_ends(_TOKEN.findall(quoted), _TOKEN.findall(source))
     edits: list[str] = []
     for operation in Levenshtein.opcodes(theirs, ours):
         was = " ".join(theirs[operation.src_start : operation.src_end])
@@ -123,6 +123,14 @@ def word_edits(quoted: str, source: str) -> list[str]:
         elif operation.tag == "replace":
             edits.append(f"“{became}” instead of “{was}”")
     return edits
+
+
+def _without_common_ends(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:
+    """Both lists without what they begin and end with alike: most of a near miss, and the aligner's cost."""
+    shorter = min(len(left), len(right))
+    head = next((k for k in range(shorter) if left[k] != right[k]), shorter)
+    tail = next((k for k in range(shorter - head) if left[-1 - k] != right[-1 - k]), shorter - head)
+    return left[head : len(left) - tail], right[head : len(right) - tail]
 
 
 def negates(words: str, negations: Collection[str]) -> bool:

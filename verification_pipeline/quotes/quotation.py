@@ -64,7 +64,8 @@ class Quotation:
 
     def beside(self, source: str) -> Quotation:
         """The quote as it is read beside a stretch of source text."""
-        return Quotation.parse(self.written, source) if _HYPHEN_AT_LINE_END.search(self.written) else self
+        broken = "\n" in self.written and _HYPHEN_AT_LINE_END.search(self.written)
+        return Quotation.parse(self.written, source) if broken else self
 
     @property
     def loosest(self) -> Reading:
