@@ -132,11 +132,6 @@ def test_one_place_that_says_it_all_passes(claim: str, text: str) -> None:
         ("The south pier closed on 3 May.", "The north pier closed on 3 May.", "direction"),
         ("The mill closed in 1966.", "The mill closed after 1966.", "preposition"),
         (
-            "Mill Depot in Arden had 5 failures.",
-            "The failures at Mill Arden were 5 and Depot Kelpin had none.",
-            "order",
-        ),
-        (
             "Paul Arden is a mayor of the bay in 1990.",
             "Paul Kelpin, born in Arden, is a mayor of the bay in 1990.",
             "entity",
