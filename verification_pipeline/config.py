@@ -252,23 +252,47 @@ class Lexical(Section):
     supported_share: float = Field(0.8, ge=0, le=1, description="From this share on: supported.")
     partial_share: float = Field(0.5, ge=0, le=1, description="From this share on: partially supported.")
     negations: tuple[str, ...] = (
-        "not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "fails", "failed", "nicht", "kein",
-        "keine", "nie", "ohne", "pas", "jamais", "sans", "nunca", "sin", "不", "没", "無", "非", "",
-        "What a model costs, in cents per million tokens.", "", "Input that the provider read from its prompt cache.",
-        "Output, reasoning included.", "What a batch costs, as a share of the price online.", "",
-        "The embedded checker: what a probability must be, and what it may be asked.", "", "en",
-        "Languages of documents it was measured on; pairs of others are not checked.",
-        "A verdict less probable than this is not given (`low-confidence`).",
-        "Whether figures, names, negations and opposites may forbid `supported`.",
-        "Weighted share of the claim that a sentence holds before it can contradict it.",
-        "Share of the words around a figure that must stand around it in the source too.",
-        "Log-odds of an unedited claim below which its wording is doubted.",
-        "The document's other sources are read when the cited one is less probable.",
-        "Probability that makes another source the right one.",
-        "Share of the claim's words that a passage of another source must hold to be read.",
-        "Other sources that are read, best passages first.", "not", "no", "never", "none", "neither", "nor",
-        "without", "cannot", "t", "hardly", "barely", "unable", "fail", "fails", "failed", "lack", "lacks", "lacking",
-        "nobody", "nothing",
+        *("not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "fails", "failed"),
+        *("nicht", "kein", "keine", "nie", "ohne", "pas", "jamais", "sans", "nunca", "sin"),
+        *("不", "没", "無", "非"),
+    )
+
+
+class Price(Section):
+    """What a model costs, in cents per million tokens."""
+
+    input: float = Field(ge=0)
+    cached_input: float = Field(ge=0, description="Input that the provider read from its prompt cache.")
+    output: float = Field(ge=0, description="Output, reasoning included.")
+    batch_share: float = Field(0.5, ge=0, le=1, description="What a batch costs, as a share of the price online.")
+
+
+class Embedded(Section):
+    """The embedded checker: what a probability must be, and what it may be asked."""
+
+    languages: tuple[str, ...] = Field(
+        ("en",), description="Languages of documents it was measured on; pairs of others are not checked."
+    )
+    min_confidence: float = Field(
+        0.7, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
+    )
+    guards: bool = Field(True, description="Whether figures, names, negations and opposites may forbid `supported`.")
+    gainsaying_share: float = Field(
+        0.5, ge=0, le=1, description="Weighted share of the claim that a sentence holds before it can contradict it."
+    )
+    elsewhere_below: float = Field(
+        0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
+    )
+    elsewhere_supported: float = Field(
+        0.8, ge=0, le=1, description="Probability that makes another source the right one."
+    )
+    elsewhere_share: float = Field(
+        0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."
+    )
+    elsewhere_sources: int = Field(2, ge=0, description="Other sources that are read, best passages first.")
+    negations: tuple[str, ...] = (
+        "not", "no", "never", "none", "neither", "nor", "without", "cannot", "t", "hardly", "barely", "unable", "fail",
+        "fails", "failed", "lack", "lacks", "lacking", "nobody", "nothing",
     )  # fmt: skip
 
 
