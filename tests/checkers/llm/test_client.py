@@ -59,6 +59,14 @@ def test_what_is_left_is_used_up_and_then_waited_for():
     assert clock.slept == [10]
 
 
+def test_what_is_missing_comes_back_in_proportion_where_the_limit_is_told():
+    paced, clock = pacer()
+    headers = remaining(requests=0, reset="60s") | {"x-ratelimit-limit-requests": "60"}
+    paced.learn(headers, in_flight=2, tokens_in_flight=0)
+    asyncio.run(paced.ready(1))
+    assert sum(clock.slept) == 3, "one a second; two are in flight, the third may go"
+
+
 def test_requests_in_flight_are_not_counted_twice():
     paced, clock = pacer()
     paced.learn(remaining(tokens=1_000), in_flight=3, tokens_in_flight=900)

@@ -56,24 +56,37 @@ def tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
+@dataclass(slots=True)
+class _Allowance:
+    """What a server said was left at a moment, when all is back, and how fast it comes back (0: all at once)."""
+
+    left: float
+    since: float
+    whole_at: float
+    rate: float
+
+
 class Pacer:
-    """When the next request may go out: one pause shared by all requests in flight, and what the headers allow."""
+    """When the next request may go out: one pause shared by all requests in flight, and what the headers allow.
+
+    `x-ratelimit-reset-*` is the time until everything is back; where the limit is told too, what is missing for the
+    next request comes back in proportion.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic,
                  sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:  # fmt: skip
         self._clock = clock
         self._sleep = sleep
         self._until = 0.0
-        self._left: dict[str, float] = {}
-        self._renewed: dict[str, float] = {}
+        self._known: dict[str, _Allowance] = {}
 
     async def ready(self, tokens: int) -> None:
         """Wait until a request of so many tokens may go out; takes it from what is left."""
         while (pause := self._pause(tokens)) > 0:
             await self._sleep(pause)
         for kind, cost in (("requests", 1), ("tokens", tokens)):
-            if kind in self._left:
-                self._left[kind] -= cost
+            if kind in self._known:
+                self._known[kind].left -= cost
 
     def cool_down(self, seconds: float) -> None:
         """Send nothing for so long."""
@@ -86,19 +99,25 @@ class Pacer:
             seconds = duration(reset)
             if left is None or seconds is None or not left.strip().isdigit():
                 continue
-            self._left[kind] = int(left) - open_cost
-            self._renewed[kind] = self._clock() + seconds
+            limit = headers.get(f"x-ratelimit-limit-{kind}", "").strip()
+            used = int(limit) - int(left) if limit.isdigit() else 0
+            rate = used / seconds if used > 0 and seconds > 0 else 0.0
+            self._known[kind] = _Allowance(int(left) - open_cost, self._clock(), self._clock() + seconds, rate)
 
     def _pause(self, tokens: int) -> float:
         now = self._clock()
         pause = self._until - now
         for kind, cost in (("requests", 1), ("tokens", tokens)):
-            if kind not in self._left:
+            known = self._known.get(kind)
+            if known is None:
                 continue
-            if now >= self._renewed[kind]:
-                del self._left[kind], self._renewed[kind]
-            elif self._left[kind] < cost:
-                pause = max(pause, self._renewed[kind] - now)
+            if now >= known.whole_at:
+                del self._known[kind]
+                continue
+            missing = cost - known.left - known.rate * (now - known.since)
+            if missing > 1e-6:
+                whole = known.whole_at - now
+                pause = max(pause, min(whole, missing / known.rate) if known.rate else whole)
         return pause
 
 
@@ -112,17 +131,15 @@ class ChatClient:
         self._formats = list(FORMATS[FORMATS.index(rules.answer_format) :])
         self._in_flight = 0
         self._tokens_in_flight = 0
-        official = openai.AsyncOpenAI(
-            api_key=key.reveal(), base_url=rules.base_url, http_client=httpx2.AsyncClient(verify=tls())
-        )
-        headers = {**official.default_headers, **official.auth_headers}
         self._client = httpx2.AsyncClient(
-            base_url=official.base_url,
-            headers={name: value for name, value in headers.items() if isinstance(value, str)},
             verify=tls(),
             timeout=rules.timeout_seconds,
             limits=httpx2.Limits(max_connections=rules.concurrency, max_keepalive_connections=rules.concurrency),
         )
+        official = openai.AsyncOpenAI(api_key=key.reveal(), base_url=rules.base_url, http_client=self._client)
+        headers = {**official.default_headers, **official.auth_headers}
+        self._client.base_url = official.base_url
+        self._client.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
 
     async def __aenter__(self) -> ChatClient:
         return self
