@@ -57,10 +57,30 @@ class Place:
     words: Mapping[int, Sequence[int]]
 
 
+_SHARES = frozenset(
+    (
+        *(
+            "some",
+            "few",
+            "several",
+            "half",
+            "most",
+            "many",
+            "part",
+            "parts",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+        ),
+        *("seven", "eight", "nine", "ten", "percent", "majority", "minority", "third", "quarter", "einige", "viele"),
+        *("certains", "plusieurs", "algunos"),
+    )
+)
 _PARTITIVE = re.compile(
-    r"\b(?P<share>some|few|several|half|most|many|part|parts|one|two|three|four|five|six|seven|eight|nine|ten|\d[\d,.]*%?"
-    r"|percent|majority|minority|third|quarter|einige|viele|certains|plusieurs|algunos)\s(?:\w+\s)?(?:of|von|der|des|de|los)\s",
-    re.IGNORECASE,
+    rf"\b(?P<share>{'|'.join(sorted(_SHARES))}|\d[\d,.]*%?)\s(?:\w+\s)?(?:of|von|der|des|de|los)\s", re.IGNORECASE
 )
 _ORDINALS = frozenset(
     (
@@ -238,9 +258,10 @@ def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
 
 def _part_for_whole(claim: Claim, place: Place, mine: set[str], extra: set[str]) -> str | None:
     """The place speaks of some, the claim of all: `12 of 40 gates`, `one of the largest`, `the third largest`."""
-    for match in _PARTITIVE.finditer(place.text):
-        if match.group("share").lower() not in mine:
-            return "part"
+    if not _SHARES.isdisjoint(extra) or any(token[0].isdigit() for token in extra):
+        for match in _PARTITIVE.finditer(place.text):
+            if match.group("share").lower() not in mine:
+                return "part"
     if not _ORDINALS.isdisjoint(extra) and _SUPERLATIVE.search(claim.text):
         return "part"
     return None
