@@ -39,7 +39,7 @@ from verification_pipeline.checkers.llm import online
 from verification_pipeline.checkers.llm.checker import LLMChecker, new_run
 from verification_pipeline.checkers.llm.credentials import Secret
 from verification_pipeline.checkers.llm.ledger import Ledger
-from verification_pipeline.checkers.llm.questions import Questioner
+from verification_pipeline.checkers.llm.questions import Question, Questioner
 from verification_pipeline.checkers.llm.requests import Packer, body
 from verification_pipeline.checkers.protocol import Item, Judgement
 from verification_pipeline.checkers.retrieval import WordRetriever
@@ -145,7 +145,7 @@ def checked(url: str, made: list[Item], in_flight: int, watch: Watch) -> None:
         assert all(isinstance(one, Judgement) and one.verdict == "supported" for one in outcomes)
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder)) as ledger:
         questions = [Questioner(rules, SECRET, WordRetriever()).question(one) for one in made]
-        asked = [question for question in questions if question]
+        asked = [question for question in questions if isinstance(question, Question)]
         askers = {question.key: {"document": 1} for question in asked}
         job = online.Job(rules, ledger, Packer(rules, SECRET), new_run(), askers)
         with watch.on("asking"):
@@ -162,7 +162,9 @@ def measure(delay: float, in_flight: int, requests: int, pairs: int, repeats: in
     made = cases(requests, pairs)
     rules = OpenAI(base_url=url, candidates=0)
     questioner = Questioner(rules, SECRET, WordRetriever())
-    packed = Packer(rules, SECRET).requests([question for one in made if (question := questioner.question(one))])
+    packed = Packer(rules, SECRET).requests(
+        [question for one in made if isinstance(question := questioner.question(one), Question)]
+    )
     bodies = [body(request, rules, "json_schema") for request in packed]
     watch = Watch(len(bodies))
     try:

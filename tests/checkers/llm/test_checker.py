@@ -75,3 +75,18 @@ def test_every_pair_of_a_poisoned_request_is_asked_in_smaller_ones(serve, checke
     assert Counter(found)[("unsupported", True)] == 24
     assert sorted({len(p.pairs) for p in script.prompts}, reverse=True)[:3] == [25, 13, 12]
     assert verdicts(checker_for(serve(script)), cases) == found
+
+
+def test_a_plain_unsupported_says_how_much_of_a_long_source_was_read(serve, checker_for):
+    long = evidence("1", "The bell rang at noon and the market closed at four. " * 2_000)
+    asked = [item("The orchard lost a third of its trees.", long), item("The bell rang at noon", long)]
+    plain, supported = checker_for(serve()).check(asked, WordRetriever())
+    assert plain.verdict == "unsupported"
+    assert f"of {len(long.body.text):,} characters" in plain.rationale
+    assert supported.verdict == "supported"
+    assert "characters" not in supported.rationale
+
+
+def test_what_cannot_be_asked_has_its_reason_beside_the_others(serve, checker_for):
+    found = verdicts(checker_for(serve(), max_claim_chars=60), [*CASES[:1], item("x" * 61, PIER), item(" ", PIER)])
+    assert found == [("supported", False), "too-large", "no-text"]

@@ -122,9 +122,10 @@ def test_tokens_are_counted_offline_whatever_the_text_is():
     assert tokens.count("\ud800") > 0
 
 
-def test_a_claim_that_is_too_long_is_not_asked():
+def test_a_claim_that_is_too_long_or_empty_is_not_asked():
     questioner = Questioner(OpenAI(max_claim_chars=10), SECRET, WordRetriever())
-    assert questioner.question(item("Eleven chars", evidence("1", "Text."))) is None
+    assert questioner.question(item("Eleven chars", evidence("1", "Text."))).reason == "too-large"
+    assert questioner.question(item(" \n", evidence("1", "Text."))).reason == "no-text"
 
 
 def test_what_belongs_to_a_pair_and_to_its_source_is_in_the_key():

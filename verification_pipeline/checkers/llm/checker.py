@@ -51,19 +51,19 @@ class LLMChecker:
         asked = self._questions(items, retriever)
         with Ledger(self.folder) as ledger:
             left = self._ask(asked, ledger)
-            stored = ledger.answers(question.key for question in asked if question)
-        return [self._outcome(item, question, stored, left) for item, question in zip(items, asked, strict=True)]
+            stored = ledger.answers(question.key for question in asked if isinstance(question, Question))
+        return [one if isinstance(one, NotChecked) else self._outcome(one, stored, left) for one in asked]
 
     def estimate(self, items: Sequence[Item], retriever: Retriever) -> money.Estimate:
         """What `check` would send and cost for these items, from what is stored now. Sends nothing, needs no key."""
         asked = self._questions(items, retriever)
         with Ledger(self.folder) as ledger:
-            keys = {question.key for question in asked if question}
+            keys = {one.key for one in asked if isinstance(one, Question)}
             stored = set() if self.run.recheck else set(ledger.answers(keys))
             pending = set(ledger.pending(keys))
-            unasked = {one.key: one for one in asked if one and one.key not in stored | pending}
+            unasked = {one.key: one for one in asked if isinstance(one, Question) and one.key not in stored | pending}
             requests = Packer(self.rules, self.secret).requests(list(unasked.values()), ledger.sizes(unasked))
-        counts = Counter(one.key for one in asked if one)
+        counts = Counter(one.key for one in asked if isinstance(one, Question))
         return money.likely(
             requests,
             self.rules,
@@ -72,12 +72,13 @@ class LLMChecker:
             pending=sum(counts[key] for key in pending - stored),
         )
 
-    def _questions(self, items: Sequence[Item], retriever: Retriever) -> list[Question | None]:
+    def _questions(self, items: Sequence[Item], retriever: Retriever) -> list[Question | NotChecked]:
         questioner = Questioner(self.rules, self.secret, retriever)
         return [questioner.question(item) for item in items]
 
-    def _ask(self, asked: Sequence[Question | None], ledger: Ledger) -> dict[str, Left]:
-        unique = {question.key: question for question in asked if question}
+    def _ask(self, asked: Sequence[Question | NotChecked], ledger: Ledger) -> dict[str, Left]:
+        questions = [one for one in asked if isinstance(one, Question)]
+        unique = {question.key: question for question in questions}
         if self.run.recheck:
             ledger.forget(unique.keys(), self.run.started_at)
         if self.rules.mode == "batch":
@@ -86,9 +87,8 @@ class LLMChecker:
             offline.collect(ledger, self.rules)
         done = ledger.answers(unique).keys()
         askers: dict[str, Counter[str]] = {}
-        for question in asked:
-            if question:
-                askers.setdefault(question.key, Counter())[question.item.pair.document_key] += 1
+        for question in questions:
+            askers.setdefault(question.key, Counter())[question.item.pair.document_key] += 1
         unanswered = [question for key, question in unique.items() if key not in done]
         if not unanswered:
             return {}
@@ -101,12 +101,8 @@ class LLMChecker:
             return offline.export(unanswered, job)
         return online.ask(unanswered, job, key_of(self.rules))
 
-    def _outcome(
-        self, item: Item, question: Question | None, stored: dict[str, Answer], left: dict[str, Left]
-    ) -> Outcome:
-        pair_id = item.pair.pair_id
-        if question is None:
-            return NotChecked(pair_id, "too-large", rationale="the claim is longer than a model is asked")
+    def _outcome(self, question: Question, stored: dict[str, Answer], left: dict[str, Left]) -> Outcome:
+        pair_id = question.item.pair.pair_id
         answer = stored.get(question.key)
         if answer is None:
             why = left.get(question.key, Left("provider-error"))

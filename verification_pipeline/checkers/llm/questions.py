@@ -16,7 +16,7 @@ from functools import cached_property
 from verification_pipeline.checkers import prompts
 from verification_pipeline.checkers.fences import code
 from verification_pipeline.checkers.llm import answers, tokens
-from verification_pipeline.checkers.protocol import Item, Passage, Retriever
+from verification_pipeline.checkers.protocol import Item, NotChecked, Passage, Retriever
 from verification_pipeline.config import OpenAI
 from verification_pipeline.keys import hash_of
 
@@ -59,11 +59,13 @@ class Questioner:
         self._asking = asking(rules)
         self._fits: dict[str, bool] = {}
 
-    def question(self, item: Item) -> Question | None:
-        """The question of one item; None when its claim is too long to ask."""
+    def question(self, item: Item) -> Question | NotChecked:
+        """The question of one item, or why it cannot be asked."""
         rules, pair = self._rules, item.pair
+        if not pair.claim.strip():
+            return NotChecked(pair.pair_id, "no-text", rationale="the claim has no words")
         if len(pair.claim) > rules.max_claim_chars:
-            return None
+            return NotChecked(pair.pair_id, "too-large", rationale="the claim is longer than a model is asked")
         context = (pair.context or "")[: rules.context_chars]
         stretches = self._stretches(item)
         passages = self._retriever.elsewhere(item, rules.candidates) if rules.candidates else []
