@@ -280,6 +280,12 @@ class Embedded(Section):
     gainsaying_share: float = Field(
         0.5, ge=0, le=1, description="Weighted share of the claim that a sentence holds before it can contradict it."
     )
+    figure_company: float = Field(
+        0.2, ge=0, le=1, description="Share of the words around a figure that must stand around it in the source too."
+    )
+    intact_log_odds: float = Field(
+        -0.3, description="Log-odds of an unedited claim below which its wording is doubted."
+    )
     elsewhere_below: float = Field(
         0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
     )

@@ -1,0 +1,249 @@
+"""The figures of the embedded checker on public human-labelled claims, one line a set, with bootstrap intervals.
+
+    python -m tests.acceptance.embedded_table
+
+Sets that the model never saw are judged by the shipped checker. For sets it was trained on, the answers are those of
+models that saw neither the source text nor the claim (five folds), stored beside the training scripts. Intervals
+resample whole groups of rows that share a text or a claim.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.builders import evidence, item
+from training import data
+from verification_pipeline.checkers.embedded import EmbeddedChecker, decide
+from verification_pipeline.checkers.embedded.guards import Doubt
+from verification_pipeline.checkers.protocol import Item
+from verification_pipeline.config import Embedded
+
+FAMILIES = {
+    "citation_integrity/train": True,
+    "wice/dev": True,
+    "expertqa/dev": True,
+    "factcheck_gpt/dev": True,
+    "fever_symmetric/dev": True,
+    **{name: True for name in data.TRAINED if name.startswith("summedits")},
+    "citation_integrity/dev": False,
+    "healthver/dev": False,
+    "nli4ct/dev": False,
+}
+"""Sets, and whether the model was trained on them."""
+ANSWERS = Path(__file__).resolve().parents[2] / "training" / "answers.json.gz"
+RESAMPLES = 400
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A labelled claim with its source. `group`: rows that share a text or a claim have the same."""
+
+    id: str
+    dataset: str
+    claim: str
+    source: str
+    label: str | None
+    class3: str | None
+    evidence: tuple[str, ...]
+    group: int
+
+    def with_claim(self, claim: str) -> Labelled:
+        return replace(self, claim=claim)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was answered to a claim: probabilities, doubts as (kind, against), the best window if it was judged here."""
+
+    supported: float
+    contradicted: float
+    partial: float
+    absent: float
+    doubts: tuple[Doubt, ...]
+    window: str | None = None
+
+
+def labelled(folder: Path, dataset: str) -> list[Labelled]:
+    """Rows of one set."""
+    rows = data.read(folder, dataset)
+    groups = data.groups(rows)
+    return [
+        Labelled(row.id, row.dataset, row.claim, row.source, row.label, row.class3, row.evidence, int(group))
+        for row, group in zip(rows, groups, strict=True)
+    ]
+
+
+def items_of(rows: Sequence[Labelled]) -> list[Item]:
+    """Rows as a checker takes them, each its own document with one source."""
+    return [item(row.claim, evidence(f"{row.id}", row.source)) for row in rows]
+
+
+def stored(rows: Sequence[Labelled]) -> list[Answer]:
+    """The answers of models that saw neither the text nor the claim."""
+    with gzip.open(ANSWERS, "rt", encoding="utf-8") as file:
+        kept = json.load(file)
+    return [
+        Answer(
+            *kept[f"{row.dataset} {row.id}"][:4], tuple(Doubt(k, "", a) for k, a in kept[f"{row.dataset} {row.id}"][4])
+        )
+        for row in rows
+    ]
+
+
+def judged(rows: Sequence[Labelled], checker: EmbeddedChecker) -> list[Answer]:
+    """The answers of the shipped model."""
+    answers = []
+    for reading in checker.read([(one.pair.claim, one.evidence) for one in items_of(rows)]):
+        source, (first, last) = reading.measured.source, reading.measured.found.window
+        window = source.text[source.starts[first] : source.ends[last]]
+        p = (reading.supported, reading.contradicted, reading.partial, reading.absent)
+        answers.append(Answer(*p, reading.doubts, window))
+    return answers
+
+
+Rows = NDArray[np.int64]
+
+
+def auc(truth: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
+    """Chance that a true row scores above a false one."""
+    if truth.all() or not truth.any():
+        return float("nan")
+    ranks = np.empty(len(score))
+    order = np.argsort(score, kind="stable")
+    ranks[order] = np.arange(1, len(score) + 1)
+    _, inverse, counts = np.unique(score, return_inverse=True, return_counts=True)
+    ranks = (np.bincount(inverse, ranks) / counts)[inverse]
+    positives = int(truth.sum())
+    return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * (len(truth) - positives)))
+
+
+def balanced(truth: NDArray[np.bool_], said: NDArray[np.bool_]) -> float:
+    """Mean of the shares of true and of false rows that are told right."""
+    if truth.all() or not truth.any():
+        return float("nan")
+    return float((said[truth].mean() + (~said[~truth]).mean()) / 2)
+
+
+def macro_f1(truth: NDArray[np.str_], said: NDArray[np.str_]) -> float:
+    """Mean F1 over the classes that the truth has."""
+    scores = []
+    for name in np.unique(truth):
+        hit = int(((truth == name) & (said == name)).sum())
+        scores.append(2 * hit / max(int((truth == name).sum() + (said == name).sum()), 1))
+    return float(np.mean(scores))
+
+
+def interval(groups: Rows, figure: Callable[[Rows], float]) -> tuple[float, float, float]:
+    """A figure of all rows with the 95 % interval over resampled groups."""
+    members = [np.flatnonzero(groups == name) for name in np.unique(groups)]
+    dice = np.random.default_rng(3)
+    found = [
+        figure(np.concatenate([members[k] for k in dice.integers(0, len(members), len(members))]))
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.nanquantile(found, [0.025, 0.975])
+    return figure(np.arange(len(groups))), float(low), float(high)
+
+
+def verdicts(answers: Sequence[Answer], rules: Embedded) -> tuple[NDArray[np.str_], NDArray[np.float64]]:
+    """S, P, U or C for every answer, and the confidence in it."""
+    out, confidence = [], []
+    for answer in answers:
+        verdict, contradicted, sure = decide(answer, rules)
+        out.append("C" if contradicted else {"supported": "S", "partially-supported": "P"}.get(verdict, "U"))
+        confidence.append(sure)
+    return np.array(out), np.array(confidence)
+
+
+def report(name: str, rows: Sequence[Labelled], answers: Sequence[Answer], rules: Embedded) -> dict[str, object]:
+    """The figures of one set."""
+    kept = [k for k, row in enumerate(rows) if row.label]
+    rows, answers = [rows[k] for k in kept], [answers[k] for k in kept]
+    label = np.array([row.label for row in rows])
+    groups = np.array([row.group for row in rows])
+    probability = np.array([answer.supported for answer in answers])
+    said, confidence = verdicts(answers, rules)
+    three = name.startswith(("healthver", "fever", "nli4ct"))  # sets whose third class is contradicted
+    truth3 = label if three else np.where(label == "C", "U", label)
+    said3 = np.where(said == "P", "U", said) if three else np.where(said == "C", "U", said)
+    out: dict[str, object] = {
+        "set": name,
+        "rows": len(rows),
+        "AUC": interval(groups, lambda r: auc(label[r] == "S", probability[r])),
+        "balanced": interval(groups, lambda r: balanced(label[r] == "S", said[r] == "S")),
+        "macro-F1": interval(groups, lambda r: macro_f1(truth3[r], said3[r])),
+        "accuracy": float((truth3 == said3).mean()),
+    }
+    sure = confidence >= rules.min_confidence
+    called = sure & (said == "S")
+    out["coverage"] = float(sure.mean())
+    out["precision"] = float(np.isin(label[called], ["S"]).mean()) if called.any() else float("nan")
+    out["lenient"] = float(np.isin(label[called], ["S", "P"]).mean()) if called.any() else float("nan")
+    out["called"] = int(called.sum())
+    out["right"] = (int((label[called] == "S").sum()), int(np.isin(label[called], ["S", "P"]).sum()), int(sure.sum()))
+    return out
+
+
+def overlap(rows: Sequence[Labelled], answers: Sequence[Answer]) -> tuple[int, int]:
+    """Of the rows with annotated evidence, how many have a window that overlaps a line of it."""
+    with_evidence = [(row, answer) for row, answer in zip(rows, answers, strict=True) if row.evidence and row.label]
+    return sum(_touches(answer.window or "", row.evidence) for row, answer in with_evidence), len(with_evidence)
+
+
+def _touches(window: str, lines: Sequence[str]) -> bool:
+    """Whether a line of evidence and the window share a run of five words (fewer in a shorter line)."""
+    held = window.casefold().split()
+    for line in lines:
+        words = line.casefold().split()
+        size = min(5, len(words))
+        runs = {tuple(words[k : k + size]) for k in range(len(words) - size + 1)}
+        if any(tuple(held[k : k + size]) in runs for k in range(len(held) - size + 1)):
+            return True
+    return False
+
+
+def main() -> None:
+    folder = Path(__file__).resolve().parents[3] / "shared" / "benchmarks"
+    rules = Embedded()
+    checker = EmbeddedChecker(rules)
+    reports = []
+    pooled: dict[str, tuple[list[Labelled], list[Answer]]] = {}
+    for name, trained in FAMILIES.items():
+        rows = labelled(folder, name)
+        answers = stored(rows) if trained else judged(rows, checker)
+        family = "summedits" if name.startswith("summedits") else name
+        known = pooled.setdefault(family, ([], []))
+        shift = max((row.group for row in known[0]), default=-1) + 1
+        known[0].extend(replace(row, group=row.group + shift) for row in rows)
+        known[1].extend(answers)
+    print(
+        f"{'set':26}{'rows':>6}  {'AUC':22}{'balanced accuracy':22}{'macro-F1':22}{'cover':>6}{'prec':>6}{'+part':>6}"
+    )
+    for name, (rows, answers) in pooled.items():
+        found = report(name, rows, answers, rules)
+        reports.append(found)
+        cells = "".join(
+            f"{m:.3f} ({a:.2f}-{b:.2f})    " for m, a, b in (found["AUC"], found["balanced"], found["macro-F1"])
+        )
+        shares = "".join(f"{found[key]:>6.2f}" for key in ("coverage", "precision", "lenient"))
+        print(f"{name:26}{found['rows']:>6}  {cells}{shares}")
+    called = sum(found["called"] for found in reports)
+    strict, lenient, sure = (sum(found["right"][k] for found in reports) for k in range(3))
+    total = sum(found["rows"] for found in reports)
+    print(f"all sets at the default: verdicts on {sure / total:.3f}; supported {called}, right {strict / called:.3f},")
+    print(f"with partly supported {lenient / called:.3f}")
+    for name in ("wice/dev", "citation_integrity/dev"):
+        rows = labelled(folder, name)
+        hits, count = overlap(rows, judged(rows, checker))
+        print(f"{name}: the window overlaps annotated evidence in {hits} of {count} ({hits / count:.3f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Step 4: probabilities from scores, and the file that is shipped.
+
+    python -m training.calibrate --work DIR --out verification_pipeline/checkers/embedded/model.npz
+
+Curves are fitted on scores of rows whose group the scoring models did not see. What the scores are worth is learned
+inside the sets (each with a constant of its own), how probable that makes a verdict over all of them together. Answers to the rows of sets that were
+trained on are those of curves fitted on the other folds; they go to `training/answers.json.gz` (`--answers`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from training.train_trees import Table
+from verification_pipeline.checkers.embedded.calibration import Calibration
+
+INPUTS = ("coverage", "intact", "partial", "against")
+EDITED = 0.0
+"""Weight of an edited claim beside a labelled one."""
+SETS = {
+    "citation_integrity": 0.5,
+    "wice": 2.0,
+    "expertqa": 1.0,
+    "factcheck_gpt": 0.3,
+    "fever_symmetric": 1.0,
+    "summedits": 0.2,
+}
+
+
+def logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, ridge: float = 2.0) -> np.ndarray:
+    """Weights of a logistic curve (last: the constant), by Newton's method."""
+    x = np.column_stack([x, np.ones(len(x))])
+    beta = np.zeros(x.shape[1])
+    penalty = np.diag([ridge] * (x.shape[1] - 1) + [0.0])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
+        gradient = x.T @ (weight * (y - p)) - penalty @ beta
+        hessian = (x * (weight * p * (1 - p))[:, None]).T @ x + penalty + 1e-9 * np.eye(len(beta))
+        step = np.linalg.solve(hessian, gradient)
+        beta += step
+        if np.abs(step).max() < 1e-8:
+            break
+    return beta
+
+
+def curves(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> Calibration:
+    """The three curves, fitted on some rows."""
+    edited = ~table.real & ~np.isin(table.kind, ["moved", "trimmed"]) & ~np.char.startswith(table.kind, "sentence")
+    weight = np.array([SETS.get(family, 1.0) for family in table.family]) * np.where(edited, EDITED, 1.0)
+    seen = rows & (table.fold >= 0) & (table.label != "-")
+    graded = seen & table.real & np.isin(table.label, ["P", "U"])
+    graded &= np.isin(table.family, ["wice", "citation_integrity", "factcheck_gpt", "expertqa"])
+    graded &= table.dataset != "wice/subclaim_partial_train"
+    refused = seen & table.real & np.isin(table.label, ["C", "P", "U"]) & (table.family != "summedits")
+    jobs = (
+        (seen & (table.real | edited), table.label == "S", ("coverage",)),
+        (refused, table.label == "C", ("against", "intact")),
+        (graded, table.label == "P", ("partial", "coverage")),
+    )
+    weights = np.zeros((len(jobs), len(INPUTS) + 1))
+    for k, (chosen, truth, names) in enumerate(jobs):
+        x = np.column_stack([scores[name][chosen] for name in names])
+        y = truth[chosen].astype(float)
+        sets = np.unique(table.dataset[chosen])
+        which = (table.dataset[chosen][:, None] == sets[None, 1:]).astype(float)
+        slopes = logistic(np.column_stack([x, which]), y, weight[chosen])[: len(names)]
+        even = weight[chosen]
+        if k == 2:  # part and nothing are told apart without a belief which is more common
+            even = np.where(y == 1, even / even[y == 1].sum(), even / even[y == 0].sum()) * len(y) / 2
+        scale, constant = logistic((x @ slopes)[:, None], y, even)
+        for name, slope in zip(names, slopes, strict=True):
+            weights[k, INPUTS.index(name)] = slope * scale
+        weights[k, -1] = constant
+    return Calibration.of(INPUTS, weights)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    table = Table(options.work)
+    with np.load(options.work / "tree_scores.npz") as kept:
+        scores = {name: kept[name] for name in kept.files if name != "rows"}
+    everything = np.ones(len(table.real), bool)
+    final = curves(table, scores, everything)
+    p = {name: np.zeros(len(table.real)) for name in ("supported", "contradicted", "partial", "absent")}
+    for fold in range(-1, 5):
+        held = table.fold == fold
+        fitted = final if fold < 0 else curves(table, scores, ~held)
+        found = fitted({name: score[held] for name, score in scores.items()})
+        for name in p:
+            p[name][held] = getattr(found, name)
+    np.savez(options.work / "answers.npz", rows=table.at, **p)
+    with np.load(options.work / "lexicon.npz") as words, np.load(options.work / "trees.npz") as trees:
+        parts = {**{name: words[name] for name in words.files}, **{name: trees[name] for name in trees.files}}
+    parts["calibration_names"] = np.array(final.inputs)
+    parts["calibration"] = final.weights
+    parts["version"] = np.array(sha256(b"".join(parts[name].tobytes() for name in sorted(parts))).hexdigest()[:12])
+    np.savez_compressed(options.out, **parts)
+    print(dict(zip(("supported", "contradicted", "partial"), final.weights.round(3).tolist(), strict=True)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The shipped model: trees and calibration as plain arrays, read from the package, evaluated with numpy.
+
+No training here, no text and no thresholds. How the arrays came about stands in `training/` and in the model card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verification_pipeline.checkers.embedded.calibration import Calibration
+from verification_pipeline.checkers.embedded.lexicon import Lexicon
+
+F32 = NDArray[np.float32]
+FILE = Path(__file__).parent / "model.npz"
+HEADS = ("coverage", "intact", "partial", "against")
+"""What each ensemble says: how much of the claim the source holds; that nothing of it was changed; that a claim
+which is not supported is so in part; that the source says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """An ensemble of regression trees, padded to one shape (trees × nodes).
+
+    A node sends a row left when row[feature] <= threshold; a leaf has feature -1. The answer is the sum of the leaves'
+    values.
+    """
+
+    feature: NDArray[np.int16]
+    threshold: F32
+    left: NDArray[np.int16]
+    right: NDArray[np.int16]
+    value: F32
+    depth: int
+
+    def __call__(self, rows: F32) -> NDArray[np.float64]:
+        """The sum of all trees for each row, as log-odds."""
+        tree = np.arange(len(self.feature))[None, :]
+        each = np.arange(len(rows))[:, None]
+        node = np.zeros((len(rows), len(self.feature)), dtype=np.int16)
+        for _ in range(self.depth):
+            feature = self.feature[tree, node]
+            smaller = rows[each, feature] <= self.threshold[tree, node]
+            following = np.where(smaller, self.left[tree, node], self.right[tree, node])
+            node = np.where(feature < 0, node, following)
+        total: NDArray[np.float64] = self.value[tree, node].sum(axis=1, dtype=np.float64)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Everything that is shipped. `features`: the names of the columns of a row, in order."""
+
+    features: tuple[str, ...]
+    heads: Mapping[str, Trees]
+    lexicon: Lexicon
+    calibration: Calibration
+    version: str
+
+    def scores(self, rows: F32) -> dict[str, NDArray[np.float64]]:
+        """The log-odds of every head for each row of features."""
+        return {name: trees(rows) for name, trees in self.heads.items()}
+
+
+def read(path: Path) -> Model:
+    """A model from its file. ValueError when the file is not one."""
+    with np.load(path, allow_pickle=False) as kept:
+        try:
+            lexicon = Lexicon(
+                *(kept[name] for name in ("hashes", "rarity", "synonyms", "opposites", "far_opposites")),
+                unseen=float(kept["unseen"]),
+            )
+            heads = {
+                name: Trees(
+                    kept[f"{name}_feature"],
+                    kept[f"{name}_threshold"],
+                    kept[f"{name}_left"],
+                    kept[f"{name}_right"],
+                    kept[f"{name}_value"],
+                    int(kept[f"{name}_depth"]),
+                )
+                for name in HEADS
+            }
+            calibration = Calibration.of(kept["calibration_names"].tolist(), kept["calibration"])
+            return Model(tuple(kept["features"].tolist()), heads, lexicon, calibration, str(kept["version"]))
+        except KeyError as error:
+            raise ValueError(f"{path.name} is not a model of this version: {error}") from error
+
+
+@cache
+def shipped() -> Model:
+    """The model in the package, read once a process."""
+    return read(FILE)
