@@ -26,6 +26,7 @@ from statistics import NormalDist
 import polars as pl
 
 from verification_pipeline.config import Metrics
+from verification_pipeline.quotes import SHORT
 from verification_pipeline.receipts.assembly import ReceiptInputs
 from verification_pipeline.tables import frame
 
@@ -162,7 +163,8 @@ def _pairs(frames: ReceiptInputs) -> pl.DataFrame:
 def _quotes(frames: ReceiptInputs) -> pl.DataFrame:
     elsewhere = (pl.col("status") == "not-found") & pl.col("found_in_source_key").is_not_null()
     value = pl.when(elsewhere).then(pl.lit("misattributed")).otherwise("status")
-    return frames.quotes.select("document_key", value.alias("value"))
+    checked = frames.quotes.filter(pl.col("reason").ne_missing(SHORT))
+    return checked.select("document_key", value.alias("value"))
 
 
 def _works(frames: ReceiptInputs) -> pl.DataFrame:

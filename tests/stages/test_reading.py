@@ -5,8 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from tests.support.corpora import harbour
+from tests.support.corpora import harbour, write_folder
 from tests.support.nights import verify
+from verification_pipeline.quotes import SHORT
 from verification_pipeline.stages import reading
 from verification_pipeline.sums import broken_sums
 
@@ -58,3 +59,14 @@ def test_every_offset_slices_its_text(tmp_path):
         for row in store.read_all(name).drop_nulls("evidence").to_dicts():
             text = store.text(row["evidence_text_sha256"])
             assert text[row["evidence_start"] : row["evidence_end"]] == row["evidence"]
+
+
+def test_words_too_few_for_a_quotation_verify_nothing(tmp_path):
+    text = 'Visitors of the southern harbour in winter called the old thing "a fine long pier" [1].\n'
+    sources = [{"id": "1", "document_id": "d", "n": 1, "text": "The clerk wrote of a fine long pier. It rained."}]
+    corpus = write_folder(tmp_path / "c", {"d": text}, sources)
+    store = verify(tmp_path / "out", corpus, checker={"kind": "none"})
+    assert store.read_all("quotes").select("status", "reason").rows() == [("verified", SHORT)]
+    found = json.loads(store.read_all("receipts")["receipt"][0])
+    assert {check["name"]: check["outcome"] for check in found["checks"]}["quote-integrity"] == "skipped"
+    assert found["state"] == "not-verified"

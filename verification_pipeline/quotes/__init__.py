@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from verification_pipeline.config import Quotes
@@ -20,9 +20,12 @@ from verification_pipeline.quotes.spans import Kind, QuotedSpan, quoted_spans, s
 from verification_pipeline.records import Citations, Document, Evidence
 from verification_pipeline.tables import Span
 
-__all__ = ["QuoteRow", "Status", "check_quotes"]
+__all__ = ["SHORT", "QuoteRow", "Status", "check_quotes"]
 
 Status = Literal["verified", "altered", "not-found", "not-checked"]
+
+SHORT = "shorter than a quotation that is checked"
+"""Reason of a verified row that proves nothing by itself: where such a span fails, it gets no row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,10 @@ def check_quotes(
         outcome = answered[asked]
         if span.kind == "aside" and outcome.status == "not-found" and outcome.found_in is None:
             outcome = _Outcome("not-checked", reason="block that nothing announces as another's words")
-        if size < settings.min_words and not (outcome.status == "verified" and cited.anything):
-            continue
+        if size < settings.min_words:
+            if outcome.status != "verified" or not cited.anything:
+                continue
+            outcome = replace(outcome, reason=SHORT)
         name = normalised(words)
         rows.append(_row(document, span, outcome, own, seen[name]))
         seen[name] += 1

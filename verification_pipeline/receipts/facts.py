@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from verification_pipeline.quotes import SHORT
 from verification_pipeline.receipts.gate import Facts
 
 Row = Mapping[str, Any]
@@ -30,7 +31,7 @@ def facts_of(receipt: Row, stages: Sequence[tuple[str, str | None]] = ()) -> Fac
         unsupported=_ids(graded, "verdict", "unsupported", "pair_id"),
         wrong_source=_ids(graded, "verdict", "wrong-source", "pair_id"),
         dangling=_ids(pairs, "outcome", "dangling", "pair_id"),
-        quotes_verified=quotes["verified"],
+        quotes_verified=sum(row["status"] == "verified" and row["reason"] != SHORT for row in quotes["rows"]),
         quotes_not_checked=quotes["not_checked"],
         altered=_ids(quotes["rows"], "status", "altered", "quote_id"),
         not_found=_ids(quotes["rows"], "status", "not-found", "quote_id"),
