@@ -2,15 +2,24 @@
 
 import dagster as dg
 
+_BY_DAY = dg.AssetSelection.assets("doi_statuses_by_day")
+
 nightly = dg.define_asset_job(
-    "nightly", selection=dg.AssetSelection.all(), description="Verify the configured corpora, all stages."
+    "nightly",
+    selection=dg.AssetSelection.all() - _BY_DAY,
+    description="Verify the configured corpora, all stages.",
 )
 
 sweep = dg.define_asset_job(
     "sweep",
-    selection=dg.AssetSelection.assets("doi_statuses").upstream(depth=0)
-    | dg.AssetSelection.assets("doi_lookups", "doi_notices"),
+    selection=dg.AssetSelection.assets("doi_lookups", "doi_notices", "doi_statuses"),
     description="Ask the retraction registers again, without touching documents.",
+)
+
+sweep_by_day = dg.define_asset_job(
+    "sweep_by_day",
+    selection=_BY_DAY,
+    description="Fill in the statuses of days past from what is stored: a range of days is one run.",
 )
 
 every_night = dg.ScheduleDefinition(

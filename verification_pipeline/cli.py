@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +24,9 @@ from verification_pipeline.errors import PipelineError, StoreBusy, UsageError, W
 if TYPE_CHECKING:
     from datetime import date
 
+    import polars as pl
+
+    from verification_pipeline.config import Registers
     from verification_pipeline.night import Night, Options
     from verification_pipeline.shards import Progress
     from verification_pipeline.store import Store
@@ -220,47 +223,119 @@ def sweep(
     dois: Annotated[Path | None, typer.Argument(help="One DOI a line; none: every work cited in the store.")] = None,
     out: Out = DEFAULT_OUT,
     config: Config = None,
-    as_of: Annotated[str | None, typer.Option("--as-of", help="Day (ISO); default: today (UTC).")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Day, or FIRST..LAST; default: the day of --known-at, else today.")
+    ] = None,
+    known_at: Annotated[
+        str | None,
+        typer.Option("--known-at", help="What was known at the end of this day (UTC); asks and stores nothing."),
+    ] = None,
     retraction_watch: Annotated[Path | None, typer.Option(help="Retraction Watch CSV.", dir_okay=False)] = None,
+    online: Annotated[
+        bool, typer.Option("--online", help="Ask Crossref and PubMed; OpenAlex too where its key is set.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask the retraction registers about works, without touching documents."""
+    """Ask the retraction registers about works, without touching documents.
+
+    Registers: those named here, else those of the last night. Days are UTC; a range prints the periods within it.
+    """
     from datetime import UTC, datetime
 
-    from verification_pipeline import config as settings_of
-    from verification_pipeline.stages import loading, works
+    from verification_pipeline.stages import exposure, works
 
-    layer = {"registers": {"retraction_watch": str(retraction_watch)}} if retraction_watch else {}
-    registers = settings_of.load(settings_of.read_toml(config) if config else {}, layer).registers
     clock = datetime.now(UTC)
-    day = _day(as_of) if as_of else clock.date()
-    store = _store(out) if dois is None else _opened(out)
+    today = clock.date()
+    known = _day("--known-at", known_at) if known_at else None
+    days = _days(as_of) if as_of else (known or today, known or today)
+    lines = _lines(dois) if dois is not None else None
+    store = _store(out) if lines is None else _opened(out)
+    named = config is not None or retraction_watch is not None or online
+    registers = _registers(config, retraction_watch, online) if named else works.last_registers(store)
     with store.locked():
-        if dois is None:
+        if lines is None:
+            if not works.any_register(registers):
+                raise UsageError("no register to ask: give --retraction-watch FILE, --online or --config")
             corpora = store.read_all("documents", ["corpus"])["corpus"].unique().sort().to_list()
             asked, refused = works.cited_works(store, corpora), list[str]()
         else:
-            asked, refused = works.listed_works(_lines(dois))
-        outages = works.sweep_day(store, asked, registers, day, clock)
-        statuses = loading.statuses_on(store, day).join(asked, on="work_id", how="semi").sort("work_id")
-    for line in [*(f"no DOI in {line!r}" for line in refused), *(f"register down: {line}" for line in outages)]:
-        print(f"verification-pipeline: {_one_line(line)}", file=sys.stderr)
-    columns = ["work_id", "status", "date", "notice_url", "flags", "registers"]
-    if as_json:
-        print(statuses.write_ndjson(), end="")
-    else:
-        _print_table(columns, statuses.select(columns).iter_rows())
-    if outages:
+            asked, refused = works.listed_works(lines)
+        swept = works.sweep_days(store, asked, registers, days, known, clock)
+        affected = exposure.on_days(store, swept.history, *days)
+    _say_aside(f"no DOI in {line!r}" for line in refused)
+    _say_aside(f"register down: {line}" for line in swept.outages)
+    _print_statuses(swept.statuses, affected, as_json, with_periods=days[0] < days[1])
+    if swept.outages:
         raise typer.Exit(3)
 
 
-def _day(value: str) -> date:
+def _registers(config: Path | None, retraction_watch: Path | None, online: bool) -> Registers:
+    """The registers that the options name, over those of a settings file."""
+    from verification_pipeline import config as settings_of
+
+    base = settings_of.read_toml(config) if config else {}
+    layer: dict[str, Any] = {"retraction_watch": str(retraction_watch)} if retraction_watch else {}
+    if online:
+        told = settings_of.load(base).registers
+        variable = told.openalex_key_env
+        layer |= {"crossref": True, "pubmed": True, "openalex": told.openalex or bool(os.environ.get(variable))}
+        if not layer["openalex"]:
+            _say_aside([f"openalex is not asked: no key in {variable}"])
+    return settings_of.load(base, {"registers": layer}).registers
+
+
+def _say_aside(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"verification-pipeline: {_one_line(line)}", file=sys.stderr)
+
+
+def _print_statuses(statuses: pl.DataFrame, affected: pl.DataFrame, as_json: bool, *, with_periods: bool) -> None:
+    """Statuses by work, and the documents that cite a retracted one: a table each, or inside the row of the work."""
+    import polars as pl
+
+    if as_json:
+        told = affected.select(
+            "work_id", status=pl.lit("retracted"), documents=pl.struct(pl.exclude("work_id", "doi", "first_look"))
+        )
+        by_work = told.group_by("work_id", "status", maintain_order=True).agg("documents")
+        rows = statuses.join(by_work, on=["work_id", "status"], how="left", maintain_order="left")
+        print(rows.write_ndjson(), end="")
+        return
+    periods = ["valid_from", "valid_to"] if with_periods else []
+    columns = ["work_id", *periods, "status", "date", "notice_url", "flags", "registers", "reason"]
+    _print_table(
+        columns, statuses.select(columns).with_columns(pl.col("flags", "registers").list.join(" ")).iter_rows()
+    )
+    if affected.height:
+        print(
+            "Documents that cite a work which became retracted:"
+            if with_periods
+            else "Documents that cite a retracted work:"
+        )
+        columns = [
+            "corpus",
+            "document_id",
+            "document_date",
+            "work_id",
+            "notice_date",
+            "cited_when",
+            "noted_in_document",
+        ]
+        _print_table(columns, affected.select(columns).iter_rows())
+
+
+def _day(option: str, value: str) -> date:
     from datetime import date
 
     try:
         return date.fromisoformat(value)
     except ValueError:
-        raise UsageError(f"--as-of {value!r} is no ISO day such as 2026-11-30") from None
+        raise UsageError(f"{option} {value!r} is no ISO day such as 2026-11-30") from None
+
+
+def _days(value: str) -> tuple[date, date]:
+    first, dots, last = value.partition("..")
+    return _day("--as-of", first), _day("--as-of", last if dots else first)
 
 
 def _lines(path: Path) -> list[str]:

@@ -4,20 +4,19 @@
 -- asks: the integrity officer: what did we know on day X?
 -- params: day = 2026-03-04
 SELECT
-    d.corpus,
-    d.document_id,
-    m.document_key,
-    m.work_id,
-    s.date AS notice_date,
-    s.notice_url,
-    s.registers
-FROM doi_statuses AS s
-JOIN doi_mentions AS m USING (work_id)
-JOIN documents AS d USING (document_key)
+    corpus,
+    document_id,
+    document_date,
+    document_key,
+    work_id,
+    known_from,
+    notice_date,
+    notice_url,
+    registers,
+    cited_when
+FROM retracted_citations
 WHERE
-    s.status = 'retracted'
-    AND s.valid_from <= CAST($day AS DATE)
-    AND (s.valid_to IS NULL OR s.valid_to > CAST($day AS DATE))
-    AND NOT m.noted_in_document
-    AND (m.cited OR m.start IS NOT NULL)
-ORDER BY d.corpus, d.document_id, m.work_id
+    blocks
+    AND known_from <= CAST($day AS DATE)
+    AND (known_to IS NULL OR known_to > CAST($day AS DATE))
+ORDER BY corpus, document_id, work_id

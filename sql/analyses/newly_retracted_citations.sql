@@ -1,22 +1,24 @@
--- says: Documents that cite a work whose retraction became known between two days (both included).
--- grain: (document, work)
--- key: document_key, work_id
+-- says: Documents that cite a work which became retracted between two days (both included).
+-- grain: (document, work, run of days on which it reads as retracted)
+-- key: document_key, work_id, known_from
 -- asks: the integrity officer: which documents cite a paper retracted this week?
 -- params: first = 2026-03-01, last = 2026-03-07
 SELECT
-    d.corpus,
-    d.document_id,
-    d.title,
-    m.document_key,
-    m.work_id,
-    s.valid_from AS known_from,
-    s.date AS notice_date,
-    s.notice_url,
-    m.noted_in_document
-FROM doi_statuses AS s
-JOIN doi_mentions AS m USING (work_id)
-JOIN documents AS d USING (document_key)
+    corpus,
+    document_id,
+    title,
+    document_date,
+    document_key,
+    work_id,
+    known_from,
+    notice_date,
+    notice_url,
+    cited_when,
+    noted_in_document,
+    blocks
+FROM retracted_citations
 WHERE
-    s.status = 'retracted'
-    AND s.valid_from BETWEEN CAST($first AS DATE) AND CAST($last AS DATE)
-ORDER BY s.valid_from DESC, d.corpus, d.document_id, m.work_id
+    known_from BETWEEN CAST($first AS DATE) AND CAST($last AS DATE)
+    -- of a work never looked at before, only the notice can say that it was retracted already
+    AND NOT (first_look AND notice_date IS NOT NULL AND notice_date < CAST($first AS DATE))
+ORDER BY known_from DESC, corpus, document_id, work_id

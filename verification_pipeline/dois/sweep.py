@@ -74,10 +74,22 @@ def run(
             notices = merge_notices(notices, reply.seen, reply.register, clock, reply.answered)
         if reply.outage is not None:
             outages.append(reply.outage)
+    learnt = Stored(lookups, notices, stored.statuses)
     days = statuses.as_range(as_of)
-    fresh = statuses.derive(works, notices, lookups, settings, registers_asked(settings), days, known_at)
+    fresh = known(works, learnt, settings, days, known_at)
     merged = statuses.extended(stored.statuses, fresh, days, clock.date())
     return SweepResult(lookups, notices, merged, tuple(outages))
+
+
+def known(
+    works: pl.DataFrame, stored: Stored, settings: Registers, as_of: date | tuple[date, date], known_at: datetime
+) -> pl.DataFrame:
+    """Statuses (`doi_statuses`) of works over a day or range by what is stored and was known at a moment; asks nobody.
+
+    Periods start on the first day of the range at the earliest; the last one of a work has no end.
+    """
+    required, days = registers_asked(settings), statuses.as_range(as_of)
+    return statuses.derive(works, stored.notices, stored.lookups, settings, required, days, known_at)
 
 
 def registers_asked(settings: Registers) -> Sequence[str]:

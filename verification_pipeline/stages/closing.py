@@ -9,6 +9,7 @@ import polars as pl
 
 from verification_pipeline import __version__, duckdb_file, tables
 from verification_pipeline.night import Night
+from verification_pipeline.stages import exposure
 from verification_pipeline.stages.assembling import count_metrics, record_changes, set_baseline
 from verification_pipeline.summary import summarise
 
@@ -54,5 +55,6 @@ def close(night: Night) -> dict[str, int]:
     record_run(night, finished=True)
     duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file)
     set_baseline(night)
+    exposure.write_file(store)
     night.progress("closing", 1, 1)
     return {"changes": changes.height, "metrics": fresh.height, "runs": 1}
