@@ -26,6 +26,14 @@ def test_a_marker_that_is_the_subject_of_the_next_sentence(extracted: Extract) -
     assert cited(citations) == [("links it to practice.", "s1"), ("Others do not.", "s2")]
 
 
+def test_a_year_in_brackets_behind_et_al_ends_nothing(extracted: Extract) -> None:
+    citations = extracted("Alder et al. [2011] measured the gauge [1]. It drifted [2].")
+    assert [pair.sentence for pair in citations.pairs] == [
+        "Alder et al. [2011] measured the gauge [1].",
+        "It drifted [2].",
+    ]
+
+
 def test_sentences_inside_parentheses(extracted: Extract) -> None:
     citations = extracted("（注：基准价已被移除[1]。本文引用公开数据[2]。）")
     assert [pair.target for pair in citations.pairs] == ["s1", "s2"]

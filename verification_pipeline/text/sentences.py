@@ -135,6 +135,7 @@ def _missed(text: str) -> list[int]:
         match.end()
         for match in _CLOSED.finditer(text)
         if not _ABBREVIATION_TAIL.search(text[max(0, match.start() - 8) : match.end()].rstrip())
+        and not _BEFORE_ANY.search(text[max(0, match.start() - 15) : match.start() + 1])
     ]
     for match in _SINGLE_LETTER.finditer(text):
         word = _LAST_WORD.search(text, max(0, match.start() - 16), match.start())
