@@ -9,15 +9,22 @@ from verification_pipeline.night import Night
 from verification_pipeline.receipts.inputs import input_tables
 from verification_pipeline.stages.assembling import assemble_receipts
 from verification_pipeline.stages.closing import close
+from verification_pipeline.stages.waiving import audit
 
+_WAIVERS_HOLD = "waivers_hold"
+_CAUSED = "every_change_has_a_cause"
 _CLOSING = ("changes", "metrics", "runs")
 _INPUTS = [name for name in input_tables() if name != "fingerprints"]
 
 
 @dg.multi_asset(
-    specs=[spec("receipts", "receipts", _INPUTS, ("polars", "parquet", "json"))], check_specs=[check_spec("receipts")]
+    specs=[spec("receipts", "receipts", _INPUTS, ("polars", "parquet", "json"))],
+    check_specs=[
+        check_spec("receipts"),
+        dg.AssetCheckSpec(_WAIVERS_HOLD, asset="receipts", description="No waiver ran out, and each waives something."),
+    ],
 )
-def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
+def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Assemble the receipt of every document of which anything moved."""
 
     report = assemble_receipts(night)
@@ -28,6 +35,14 @@ def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[No
         documents=report.documents,
         gone=report.gone,
         pages=report.pages,
+    )
+    found = audit(night.store, night.waivers, night.day)
+    yield dg.AssetCheckResult(
+        check_name=_WAIVERS_HOLD,
+        asset_key="receipts",
+        passed=not found.expired and not found.unused,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"in_force": found.in_force, "expired": list(found.expired), "unused": list(found.unused)},
     )
 
 
@@ -42,13 +57,23 @@ def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[No
             description="Every table but the texts, with column comments and the views of sql/.",
         )
     ],
-    check_specs=[check_spec(name) for name in _CLOSING],
+    check_specs=[
+        *(check_spec(name) for name in _CLOSING),
+        dg.AssetCheckSpec(_CAUSED, asset="changes", description="No receipt changed without a known cause."),
+    ],
 )
-def fleet(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
+def fleet(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Say what changed, count, and build the file that analysts open."""
 
     made = close(night)
     yield from results(night.store, _CLOSING, made=made["changes"])
+    yield dg.AssetCheckResult(
+        check_name=_CAUSED,
+        asset_key="changes",
+        passed=not made["unexplained"],
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"unexplained": made["unexplained"]},
+    )
     path = night.store.root / "verification.duckdb"
     yield dg.MaterializeResult(
         asset_key="verification_duckdb", metadata={"path": str(path), "bytes": path.stat().st_size}

@@ -95,7 +95,7 @@ def test_an_edited_document_is_the_only_one_that_changes(night):
     _, said, _ = command("changes", "--out", out, "--json")
     rows = [json.loads(line) for line in said.splitlines()]
     assert {row["document_id"] for row in rows} == {"mill"}
-    assert {row["cause"] for row in rows} == {"document"}
+    assert {row["cause"] for row in rows} == {"document edited"}
 
 
 def test_a_document_that_is_gone_leaves_its_receipt_and_one_row(night):
@@ -118,7 +118,7 @@ def test_a_source_that_drifts_is_named_as_the_cause(night):
     assert command("run", corpus, "--out", out, "--workers", 1)[0] == 0
     _, said, _ = command("changes", "--out", out, "--json")
     rows = [json.loads(line) for line in said.splitlines()]
-    assert {(row["document_id"], row["cause"]) for row in rows} == {("pier", "source")}
+    assert {(row["document_id"], row["cause"]) for row in rows} == {("pier", "source drifted")}
     assert any(row["what"] == "pair" for row in rows)
 
 

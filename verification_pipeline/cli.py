@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from verification_pipeline.config import Registers
     from verification_pipeline.night import Night, Options
     from verification_pipeline.shards import Progress
+    from verification_pipeline.stages.waiving import Audit
     from verification_pipeline.store import Store
     from verification_pipeline.summary import Summary
 
@@ -105,7 +106,10 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Verify corpora: a folder, a bundle (.jsonl, .parquet) or a vault each."""
+    from dataclasses import asdict
+
     from verification_pipeline.night import Options, open_night
+    from verification_pipeline.stages.waiving import audit
     from verification_pipeline.summary import summarise
 
     overrides = _overrides(checker=checker, sample=sample, seed=seed)
@@ -114,10 +118,12 @@ def run(
     with _progress(as_json) as progress, open_night(options, progress) as night:
         _execute("nightly", night)
         summary = summarise(night.store, night.scope.settings)
+        waivers = audit(night.store, night.waivers, night.day)
     if as_json:
-        print(json.dumps({"out": str(out), "run_id": night.run_id, **summary.as_json()}, ensure_ascii=False))
+        told = {"out": str(out), "run_id": night.run_id, **summary.as_json(), "waivers": asdict(waivers)}
+        print(json.dumps(told, ensure_ascii=False))
     else:
-        _print_summary(summary, out, options)
+        _print_summary(summary, waivers, out, options)
     if not summary.complete:
         raise typer.Exit(3)
     if gate and (summary.failed or summary.not_verified):
@@ -188,7 +194,7 @@ def _progress(quiet: bool) -> Iterator[Progress]:
         yield advance
 
 
-def _print_summary(summary: Summary, out: Path, options: Options) -> None:
+def _print_summary(summary: Summary, waivers: Audit, out: Path, options: Options) -> None:
     names = ", ".join(str(path) for path in options.corpora) or "the embedded sample"
     print(f"Verified {names}")
     print(
@@ -209,6 +215,14 @@ def _print_summary(summary: Summary, out: Path, options: Options) -> None:
             print(f"  {title:<11} " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     if summary.problems:
         print(f"  problems    {summary.problems} with the input (table problems)")
+    told = (*waivers.expired, *waivers.unused)
+    if told or waivers.in_force:
+        print(
+            f"  waivers     {waivers.in_force} in force, {len(waivers.unused)} of them unused, "
+            f"{len(waivers.expired)} ran out"
+        )
+    for line in told:
+        print(f"              {_one_line(line)}")
     print(f"Receipts in {out / 'receipts'}, tables in {out / 'tables'}, SQL in {out / 'verification.duckdb'}")
 
 

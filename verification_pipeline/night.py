@@ -19,6 +19,7 @@ from verification_pipeline.corpus.archive import Archive, open_archive
 from verification_pipeline.errors import UsageError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Progress, Scope, Workers, workers
+from verification_pipeline.stages.waiving import Waivers, read_waivers
 from verification_pipeline.store import Store
 
 
@@ -52,6 +53,7 @@ class Night:
     pool: Workers
     progress: Progress
     html: bool = False
+    waivers: Waivers = field(default_factory=dict)
 
     @property
     def day(self) -> date:
@@ -73,11 +75,12 @@ def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterat
     settings = config.load(base, options.overrides)
     by_corpus = {archive.name: _settings_of(archive, base, options.overrides) for archive in archives}
     scope = Scope(by_corpus, frozenset(options.documents), options.recheck)
+    waivers = read_waivers(by_corpus)
     started = datetime.now(UTC)
     store = Store.open(options.out)
     with store.locked(), workers(options.workers) as pool:
         run_id = hash_of("run", started.isoformat(), *by_corpus)[:16]
-        yield Night(run_id, started, store, archives, settings, scope, pool, progress, options.html)
+        yield Night(run_id, started, store, archives, settings, scope, pool, progress, options.html, waivers)
 
 
 def _refuse_repeated_names(archives: Sequence[Archive]) -> None:
@@ -100,9 +103,13 @@ def _settings_of(archive: Archive, base: Mapping[str, Any], overrides: Mapping[s
         else values
         for section, values in archive.settings.items()
     }
-    recorded = archive.resolve(Path("answers.jsonl"))
-    beside = {"checker": {"replay_path": str(recorded)}} if archive.format != "bundle" and recorded.is_file() else {}
+    beside: dict[str, dict[str, str]] = {}
+    for (section, name), file in _BESIDE.items() if archive.format != "bundle" else ():
+        if (found := archive.resolve(Path(file))).is_file():
+            beside[section] = {name: str(found)}
     return config.load(base, beside, own, overrides, where=f"configuration of corpus {archive.name!r}")
 
 
-_PATHS = {("checker", "replay_path"), ("registers", "retraction_watch")}
+_BESIDE = {("checker", "replay_path"): "answers.jsonl", ("policy", "waivers"): "waivers.toml"}
+"""Settings whose file a folder or vault may simply hold."""
+_PATHS = {*_BESIDE, ("registers", "retraction_watch")}

@@ -558,7 +558,7 @@ _ALL = (
             _c("what", TEXT, "document, pair, quote, work, state or independence."),
             _n("before", TEXT, "Before."),
             _n("after", TEXT, "After."),
-            _c("cause", TEXT, "The first component that moved, or `unexplained`."),
+            _c("cause", TEXT, "Why, such as `source drifted`; `unexplained` when nothing known moved."),
         ),
     ),
     Table(

@@ -44,7 +44,7 @@ def regraded(archive: Archive) -> None:
 def test_a_verdict_that_moved():
     rows = compared(regraded, "checker")
     assert [row[0] for row in rows] == ["document", "pair"]
-    assert rows[1] == ("pair", "unsupported", "partially-supported (contradicted)", "checker")
+    assert rows[1] == ("pair", "unsupported", "partially-supported (contradicted)", "checker changed")
 
 
 def retracted(archive: Archive) -> None:
@@ -55,12 +55,12 @@ def retracted(archive: Archive) -> None:
 
 def test_a_register_explains_a_status_even_when_the_document_was_edited_too():
     rows = compared(retracted, "register", "document")
-    assert ("work", "retracted", "ok", "register") in rows
+    assert ("work", "retracted", "ok", "notice withdrawn") in rows
     rows = compared(lambda archive: (regraded(archive), retracted(archive)), "register", "checker")
     assert {(what, cause) for what, _, _, cause in rows} == {
-        ("document", "checker"),
-        ("pair", "checker"),
-        ("work", "register"),
+        ("document", "notice withdrawn"),
+        ("pair", "checker changed"),
+        ("work", "notice withdrawn"),
     }
 
 
@@ -68,26 +68,104 @@ def test_an_acknowledgement_is_the_documents_own():
     def noted(archive: Archive) -> None:
         archive.rows["doi_mentions"][0]["noted_in_document"] = True
 
-    assert ("work", "retracted", "retracted, acknowledged", "document") in compared(noted, "register", "document")
+    assert ("work", "retracted", "retracted, acknowledged", "document edited") in compared(
+        noted, "register", "document"
+    )
 
 
 def test_a_change_that_nothing_explains_is_called_so():
     assert {cause for *_, cause in compared(regraded)} == {"unexplained"}
 
 
+def reprompted(archive: Archive) -> None:
+    regraded(archive)
+    archive.rows["verdicts"][0].update(prompt_version="2")
+
+
+def remodelled(archive: Archive) -> None:
+    reprompted(archive)
+    archive.rows["verdicts"][0].update(model="n")
+
+
+def redrawn(archive: Archive) -> None:
+    regraded(archive)
+    archive.rows["batches"][0].update(probability=0.25)
+
+
+def drifted(archive: Archive) -> None:
+    regraded(archive)
+    archive.rows["sources"][1]["text_sha256"] = "0" * 64  # the source that the pair cites
+
+
 @pytest.mark.parametrize(
-    ("moved", "cause"),
+    ("edit", "moved", "cause"),
     [
-        (("configuration", "source", "document"), "document"),
-        (("engine", "sources"), "source"),
-        (("prompt", "engine"), "engine"),
-        (("sampling", "model"), "model"),
-        (("policy", "configuration"), "configuration"),
-        (("waiver",), "waiver"),
+        (regraded, ("document",), "document edited"),
+        (regraded, ("engine", "source"), "engine changed"),  # the sources are as they were
+        (drifted, ("engine", "source"), "source drifted"),
+        (regraded, ("checker", "configuration"), "configuration changed"),
+        (reprompted, ("checker", "sampling"), "prompt changed"),
+        (remodelled, ("checker",), "model changed"),
+        (redrawn, ("sampling", "checker"), "sampling changed"),
+        (regraded, ("policy", "configuration"), "configuration changed"),
+        (regraded, ("waiver",), "waiver changed"),
     ],
 )
-def test_the_first_component_in_the_order_is_the_cause(moved: tuple[str, ...], cause: str):
-    assert {c for *_, c in compared(regraded, *moved)} == {cause}
+def test_what_left_a_trace_goes_first_then_the_order_of_components(edit: Edit, moved: tuple[str, ...], cause: str):
+    assert {c for *_, c in compared(edit, *moved)} == {cause}
+
+
+def test_an_edit_elsewhere_does_not_explain_a_pair_whose_source_drifted():
+    rows = compared(drifted, "document", "source")
+    assert {(what, cause) for what, *_, cause in rows} == {("document", "document edited"), ("pair", "source drifted")}
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [("pending", "pending answered"), ("budget", "budget"), ("provider-error", "provider answered")],
+)
+def test_an_answer_that_was_awaited_needs_no_other_cause(reason: str, cause: str):
+    archive = storage_archive()
+    verdict = dict(archive.rows["verdicts"][0])
+    archive.rows["verdicts"][0].update(checked=False, verdict=None, not_checked_reason=reason)
+    before = receipts(archive)
+    archive.rows["verdicts"][0].update(verdict)
+    rows = changes.compare(before, receipts(archive), {}, run_id="r").select("what", "cause").rows()
+    assert dict(rows) == {"document": cause, "pair": cause}
+
+
+def test_what_was_asked_for_again_says_so():
+    archive = storage_archive()
+    before = receipts(archive)
+    regraded(archive)
+    made = changes.compare(before, receipts(archive), {}, run_id="r", recheck=True)
+    assert set(made["cause"]) == {"recheck"}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "cause"),
+    [
+        ({"status": "ok"}, {"status": "retracted"}, "retraction published"),
+        ({"status": "ok"}, {"status": "expression-of-concern"}, "notice published"),
+        ({"status": "expression-of-concern"}, {"status": "retracted"}, "retraction published"),
+        ({"status": "corrected"}, {"status": "ok"}, "notice withdrawn"),
+        ({"status": "ok"}, {"status": "unavailable"}, "register outage"),
+        ({"status": "ok"}, {"status": "ok", "stale": True}, "register outage"),
+        ({"status": "ok", "stale": True}, {"status": "ok"}, "register answered"),
+        ({"status": "unavailable"}, {"status": "retracted"}, "register answered"),
+        ({"status": "retracted"}, {"status": "retracted", "flags": ["superseded"]}, "register changed"),
+    ],
+)
+def test_what_happened_at_the_registers(was: dict[str, Any], now: dict[str, Any], cause: str):
+    archive = storage_archive()
+    place = next(row for row in archive.rows["doi_statuses"] if row["work_id"] == "doi:10.5555/bad.1")
+    place.update(status="ok", stale=False, flags=[], date=None)
+    place.update(was)
+    before = receipts(archive)
+    place.update({"stale": False, **now})
+    keys = {row["document_key"]: ["register"] for row in archive.rows["documents"]}
+    made = changes.compare(before, receipts(archive), keys, run_id="r").filter(what="work")
+    assert set(made["cause"]) == {cause}
 
 
 def test_quotes_voices_states_and_evidence():
@@ -96,13 +174,13 @@ def test_quotes_voices_states_and_evidence():
         archive.rows["clusters"].clear()
 
     rows = compared(edit, "source")
-    assert ("quote", "altered", "not-found", "source") in rows
-    assert ("independence", "4 voices in 5 sources", "5 voices in 5 sources", "source") in rows
+    assert ("quote", "altered", "not-found", "source changed") in rows
+    assert ("independence", "4 voices in 5 sources", "5 voices in 5 sources", "source changed") in rows
 
     def drift(archive: Archive) -> None:  # same verdicts, other text: the document row alone says so
         archive.rows["sources"][0]["text_sha256"] = "0" * 64
 
-    assert [(what, cause) for what, _, _, cause in compared(drift, "source")] == [("document", "source")]
+    assert [(what, cause) for what, _, _, cause in compared(drift, "source")] == [("document", "source drifted")]
 
 
 def test_state_follows_the_gate():
@@ -113,7 +191,7 @@ def test_state_follows_the_gate():
     before = receipts(archive)
     archive.rows["verdicts"][0].update(verdict="unsupported", evidence=None)
     rows = changes.compare(before, receipts(archive), {key: ["engine"]}, run_id="r")
-    assert ("state", "passed", "failed", "engine") in rows.select("what", "before", "after", "cause").rows()
+    assert ("state", "passed", "failed", "engine changed") in rows.select("what", "before", "after", "cause").rows()
 
 
 def test_documents_that_come_and_go_have_one_row_each():
@@ -125,10 +203,10 @@ def test_documents_that_come_and_go_have_one_row_each():
     state = both["state"][2]
     name = orjson.loads(both["receipt"][2])["document_id"]
     assert removed.select("document_key", "what", "before", "after", "cause").rows() == [
-        (key, "document", f"{state}: notes/{name}", "removed", "document")
+        (key, "document", f"{state}: notes/{name}", "removed", "document removed")
     ]
     assert added.select("document_key", "what", "before", "after", "cause").rows() == [
-        (key, "document", None, f"added: {state}", "document")
+        (key, "document", None, f"added: {state}", "document added")
     ]
 
 
@@ -153,5 +231,5 @@ def test_a_waiver_that_expired():
         assemble(archive.inputs(), run_info(waivers=waived, day=day), Settings(), tables.empty("receipts"))
         for day in (dt.date(2026, 3, 4), dt.date(2026, 3, 5))
     ]
-    rows = changes.compare(made[0], made[1], {key: ["policy"]}, run_id="r")
-    assert ("state", "passed", "failed", "policy") in rows.select("what", "before", "after", "cause").rows()
+    rows = changes.compare(made[0], made[1], {key: ["waiver"]}, run_id="r", day=dt.date(2026, 3, 5))
+    assert ("state", "passed", "failed", "waiver expired") in rows.select("what", "before", "after", "cause").rows()

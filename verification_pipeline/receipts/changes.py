@@ -1,11 +1,12 @@
 """What differs between two nights, item by item, each with one cause.
 
-Receipts are compared, not tables: what a receipt does not say did not change. A cause is the first component that
-moved and can touch the item (an edited document changes pairs, a register does not), in the order of `ORDER`.
+Receipts are compared, not tables: what a receipt does not say did not change. Which cause a change has is judged in
+`causes`.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,34 +14,12 @@ from typing import Any
 import orjson
 import polars as pl
 
+from verification_pipeline.receipts.causes import UNEXPLAINED, Moved, between
 from verification_pipeline.tables import frame
 
-ORDER = (
-    "document",
-    "source",
-    "engine",
-    "checker",
-    "model",
-    "prompt",
-    "configuration",
-    "sampling",
-    "register",
-    "policy",
-    "waiver",
-)
-"""Components in the order in which they explain a change (architecture: Fingerprint)."""
-UNEXPLAINED = "unexplained"
+__all__ = ["UNEXPLAINED", "Change", "compare"]
 
-_NOTED = ", acknowledged"
-_SAME = {"sources": "source", "registers": "register", "waivers": "waiver"}
-_READING = frozenset({"document", "source", "engine", "configuration"})
-_TOUCHES = {
-    "pair": _READING | {"checker", "model", "prompt", "sampling"},
-    "quote": _READING,
-    "work": _READING | {"register"},
-    "status": frozenset({"engine", "configuration", "register"}),
-    "independence": _READING,
-}
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,104 +38,117 @@ class Change:
 
 
 def compare(
-    before: pl.DataFrame, after: pl.DataFrame, causes: Mapping[str, Iterable[str]], *, run_id: str
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    causes: Mapping[str, Iterable[str]],
+    *,
+    run_id: str,
+    day: dt.date | None = None,
+    recheck: bool = False,
 ) -> pl.DataFrame:
     """Rows of table `changes` between the last receipts of completed nights and those of now.
 
     Both frames have one receipt a document (columns document_key, digest, state, receipt) and cover the same scope:
     a document only in `before` was removed, one only in `after` was added. `causes` names, for each document, the
-    components that moved. Each document whose digest changed has a `document` row; only those are parsed.
+    components that moved; `recheck` says that everything was asked for again. Each document whose digest changed has
+    a `document` row; only those are parsed.
     """
     columns = ["document_key", "digest", "state", "receipt"]
     both = before.select(columns).join(
         after.select(columns), on="document_key", how="full", coalesce=True, suffix="_now"
     )
-    moved = both.filter(pl.col("digest").ne_missing(pl.col("digest_now"))).sort("document_key")
+    differing = both.filter(pl.col("digest").ne_missing(pl.col("digest_now"))).sort("document_key")
     rows: list[Change] = []
-    for row in moved.iter_rows(named=True):
+    for row in differing.iter_rows(named=True):
         key = row["document_key"]
-        rows.extend(_document(run_id, key, row, _ordered(causes.get(key, ()))))
+        if row["digest"] is None:
+            rows.append(Change(run_id, key, "document", None, f"added: {row['state_now']}", "document added"))
+        elif row["digest_now"] is None:
+            rows.append(_removed(run_id, key, row))
+        else:
+            old, new = orjson.loads(row["receipt"]), orjson.loads(row["receipt_now"])
+            moved = between(old, new, causes.get(key, ()), day=day, recheck=recheck)
+            rows += _changed(run_id, key, old, new, moved)
     return frame("changes", rows)
 
 
-def _document(run_id: str, key: str, row: Mapping[str, Any], moved: list[str]) -> Iterator[Change]:
-    if row["digest"] is None:
-        yield Change(run_id, key, "document", None, f"added: {row['state_now']}", "document")
-        return
-    if row["digest_now"] is None:
-        gone = orjson.loads(row["receipt"])
-        named = f"{row['state']}: {gone['corpus']}/{gone['document_id']}"  # no other table knows its name any more
-        yield Change(run_id, key, "document", named, "removed", "document")
-        return
-    overall = moved[0] if moved else UNEXPLAINED
-    yield Change(run_id, key, "document", row["digest"], row["digest_now"], overall)
-    if row["state"] != row["state_now"]:
-        yield Change(run_id, key, "state", row["state"], row["state_now"], overall)
-    old, new = orjson.loads(row["receipt"]), orjson.loads(row["receipt_now"])
-    for what, field, items in _ITEMS:
-        for identity, was, now in _differing(items(old), items(new)):
-            touched = "status" if what == "work" and _is_status_only(was, now) else what
-            yield Change(run_id, key, what, was, now, _cause(touched, moved), **{field: identity})
+def _removed(run_id: str, key: str, row: Row) -> Change:
+    gone = orjson.loads(row["receipt"])
+    named = f"{row['state']}: {gone['corpus']}/{gone['document_id']}"  # no other table knows its name any more
+    return Change(run_id, key, "document", named, "removed", "document removed")
+
+
+def _changed(run_id: str, key: str, old: Row, new: Row, moved: Moved) -> Iterator[Change]:
+    yield Change(run_id, key, "document", old["digest"], new["digest"], moved.of_document())
+    items = [change for kind in _ITEMS for change in _items(run_id, key, old, new, moved, kind)]
+    if old["state"] != new["state"]:
+        yield Change(run_id, key, "state", old["state"], new["state"], _of_state(old, new, items, moved))
+    yield from items
     voices = [_voices(receipt) for receipt in (old, new)]
     if voices[0] != voices[1]:
-        yield Change(run_id, key, "independence", voices[0], voices[1], _cause("independence", moved))
+        yield Change(run_id, key, "independence", voices[0], voices[1], moved.of_voices())
 
 
-def _cause(what: str, moved: list[str]) -> str:
-    for component in moved:
-        if component in _TOUCHES[what]:
-            return component
-    return moved[0] if moved else UNEXPLAINED
+def _items(run_id: str, key: str, old: Row, new: Row, moved: Moved, kind: _Kind) -> Iterator[Change]:
+    """Rows of one kind that came, went or read differently."""
+    before, after = ({row[kind.identity]: row for row in kind.rows(receipt)} for receipt in (old, new))
+    for identity in sorted(before.keys() | after.keys()):
+        was, now = before.get(identity), after.get(identity)
+        said = [None if row is None else kind.says(row) for row in (was, now)]
+        if said[0] != said[1]:
+            cause = kind.cause(moved, was, now)
+            yield Change(run_id, key, kind.what, said[0], said[1], cause, **{kind.identity: identity})
 
 
-def _ordered(components: Iterable[str]) -> list[str]:
-    """Components in the one order, under their one name; names outside the order come last."""
-    names = {_SAME.get(component, component) for component in components}
-    return sorted(names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+def _of_state(old: Row, new: Row, items: list[Change], moved: Moved) -> str:
+    """The cause of the first row by which a check began to fail, or ceased to; else the document's."""
+    outcomes = [{check["name"]: check["outcome"] == "failed" for check in one["checks"]} for one in (old, new)]
+    for name, what in _JUDGED.items():
+        if outcomes[0].get(name) != outcomes[1].get(name) and "waiver" not in moved.names:
+            for change in items:
+                if change.what == what:
+                    return change.cause
+    return moved.of_document()
 
 
-def _differing(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[tuple[str, str | None, str | None]]:
-    for identity in sorted(old.keys() | new.keys()):
-        if old.get(identity) != new.get(identity):
-            yield identity, old.get(identity), new.get(identity)
+_JUDGED = {"cite-check-resolved": "pair", "quote-integrity": "quote", "retracted-citations": "work"}
 
 
-def _pairs(receipt: Mapping[str, Any]) -> dict[str, str]:
-    return {row["pair_id"]: _pair(row) for row in receipt["cite_check"]["rows"]}
-
-
-def _pair(row: Mapping[str, Any]) -> str:
+def _pair(row: Row) -> str:
     if row["outcome"] == "checked":
         return f"{row['verdict']} (contradicted)" if row["contradicted"] else str(row["verdict"])
     return f"{row['outcome']}: {row['reason']}" if row["reason"] else str(row["outcome"])
 
 
-def _quotes(receipt: Mapping[str, Any]) -> dict[str, str]:
-    return {row["quote_id"]: row["status"] for row in receipt["quote_integrity"]["rows"]}
+def _quote(row: Row) -> str:
+    return str(row["status"])
 
 
-def _works(receipt: Mapping[str, Any]) -> dict[str, str]:
-    return {row["work_id"]: _work(row) for row in receipt["retraction_sweep"]["rows"]}
-
-
-def _work(row: Mapping[str, Any]) -> str:
+def _work(row: Row) -> str:
     flags = f" ({', '.join(row['flags'])})" if row["flags"] else ""
-    noted = _NOTED if row["noted_in_document"] else ""
-    return f"{row['status']}{flags}{noted}"
+    stale = ", an older answer" if row["stale"] else ""
+    noted = ", acknowledged" if row["noted_in_document"] else ""
+    return f"{row['status']}{flags}{stale}{noted}"
 
 
-def _is_status_only(was: str | None, now: str | None) -> bool:
-    """Whether a work cited in both nights has another status (and is not only acknowledged now)."""
-    return was is not None and now is not None and was.removesuffix(_NOTED) != now.removesuffix(_NOTED)
-
-
-def _voices(receipt: Mapping[str, Any]) -> str:
+def _voices(receipt: Row) -> str:
     part = receipt["independence"]
     return f"{part['effective_sources']} voices in {part['sources']} sources"
 
 
-_ITEMS: tuple[tuple[str, str, Callable[[Mapping[str, Any]], dict[str, str]]], ...] = (
-    ("pair", "pair_id", _pairs),
-    ("quote", "quote_id", _quotes),
-    ("work", "work_id", _works),
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of row that is compared: where its rows are, what names one, what it says, and why it differs."""
+
+    what: str
+    identity: str
+    rows: Callable[[Row], Iterable[Row]]
+    says: Callable[[Row], str]
+    cause: Callable[[Moved, Row | None, Row | None], str]
+
+
+_ITEMS = (
+    _Kind("pair", "pair_id", lambda receipt: receipt["cite_check"]["rows"], _pair, Moved.of_pair),
+    _Kind("quote", "quote_id", lambda receipt: receipt["quote_integrity"]["rows"], _quote, Moved.of_quote),
+    _Kind("work", "work_id", lambda receipt: receipt["retraction_sweep"]["rows"], _work, Moved.of_work),
 )

@@ -74,6 +74,6 @@ def parse(data: Mapping[str, Any], where: str = "waivers.toml") -> tuple[Waiver,
     return tuple(waivers)
 
 
-def in_force(waivers: Iterable[Waiver], day: dt.date) -> str:
-    """Hash of the waivers that hold on a day: the part of the policy fingerprint that expires by itself."""
-    return hash_of(*sorted(waiver.model_dump_json() for waiver in waivers if day <= waiver.until))
+def fingerprint(waivers: Iterable[Waiver]) -> str:
+    """Hash of the waivers that hold for a document: the component that moves when one is written or runs out."""
+    return hash_of(*sorted(waiver.model_dump_json() for waiver in waivers))

@@ -7,10 +7,9 @@ completed night, so a night that was killed half-way does not hide what it chang
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import date
-from itertools import starmap
 
 import orjson
 import polars as pl
@@ -20,9 +19,10 @@ from verification_pipeline.keys import hash_of
 from verification_pipeline.night import Night
 from verification_pipeline.receipts import changes
 from verification_pipeline.receipts.assembly import ReceiptInputs, RunInfo, assemble, merge
-from verification_pipeline.receipts.waivers import Waiver
+from verification_pipeline.receipts.waivers import fingerprint
 from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
-from verification_pipeline.stages import loading, receipt_files
+from verification_pipeline.stages import loading, receipt_files, waiving
+from verification_pipeline.stages.waiving import Waivers
 from verification_pipeline.store import Store
 
 NAME = "receipts"
@@ -56,10 +56,11 @@ class _Job:
     store: Store
     scope: Scope
     run: RunInfo
+    waivers: Waivers
     html: bool
 
 
-def run_info(night: Night, waivers: Sequence[Waiver] = ()) -> RunInfo:
+def run_info(night: Night) -> RunInfo:
     """The run's part of a receipt."""
     return RunInfo(
         run_id=night.run_id,
@@ -69,13 +70,12 @@ def run_info(night: Night, waivers: Sequence[Waiver] = ()) -> RunInfo:
         engine=__version__,
         stages=STAGES,
         registers=REGISTERS,
-        waivers=tuple(waivers),
     )
 
 
-def assemble_receipts(night: Night, waivers: Sequence[Waiver] = ()) -> ReceiptReport:
+def assemble_receipts(night: Night) -> ReceiptReport:
     """Bring receipts and their files up to date in every shard."""
-    job = _Job(night.store, night.scope, run_info(night, waivers), night.html)
+    job = _Job(night.store, night.scope, run_info(night), night.waivers, night.html)
     shards = range(night.store.shards)
     total = ReceiptReport()
     for done, report in enumerate(night.pool.map(_assemble_shard, [job] * len(shards), shards), 1):
@@ -143,7 +143,8 @@ def _renew(job: _Job, shard: int, stale: list[str], gone: list[str]) -> int:
         mine = documents.filter(pl.col("corpus") == corpus)
         if mine.height:
             frames = inputs(store, shard, mine["document_key"].to_list(), job.run.as_of)
-            fresh = pl.concat([fresh, assemble(frames, job.run, settings, previous)])
+            run = replace(job.run, waivers=job.waivers.get(corpus, ()))
+            fresh = pl.concat([fresh, assemble(frames, run, settings, previous)])
     merged = merge(previous, fresh, gone)
     if not merged.equals(previous):
         store.write("receipts", merged, shard)
@@ -152,24 +153,31 @@ def _renew(job: _Job, shard: int, stale: list[str], gone: list[str]) -> int:
 
 
 def _components(job: _Job, shard: int) -> dict[str, dict[str, str]]:
-    """document_key → components: the grading's own, then clusters, register and policy."""
+    """document_key → components: the grading's own, with sampling apart from the rest of the configuration, then what
+    a receipt is made from besides: the document's metadata, clusters, statuses, policy and waivers."""
     store = job.store
     graded = read_fingerprints(store, "grading", shard)
+    read = read_fingerprints(store, "reading", shard)
     documents = loading.documents_in_scope(store, job.scope, shard)
+    rows = _row_hashes(documents)
     statuses = _row_hashes(_statuses_by_document(store, shard, job.run.as_of))
     clusters = _row_hashes(store.read("clusters", shard))
     code = engine(*_CODE)
-    waivers = hash_of(*starmap("{}={}".format, sorted((repr(w), job.run.day > w.until) for w in job.run.waivers)))
+    waivers = waiving.touching(store, shard, documents, job.waivers, job.run.day)
     found = {}
     for key, corpus in documents.select("document_key", "corpus").iter_rows():
         parts = graded.get(key, {})
         settings = job.scope.settings[corpus]
         found[key] = {
             **parts,
+            "document": hash_of(parts.get("document", ""), rows[key]),
+            "configuration": read.get(key, {}).get("configuration", ""),
+            "sampling": settings.fingerprint("sampling"),
             "engine": hash_of(parts.get("engine", ""), code, __version__.split("+")[0]),
             "source": hash_of(parts.get("source", ""), clusters.get(key, "")),
             "register": statuses.get(key, ""),
-            "policy": hash_of(settings.fingerprint("policy"), waivers),
+            "policy": str(settings.policy.allow_unsupported),
+            "waiver": fingerprint(waivers.get(key, ())),
         }
     return found
 
@@ -207,7 +215,7 @@ def _changes(store: Store, night: Night, shard: int) -> pl.DataFrame:
     old = {key: orjson.loads(parts) for key, parts in baseline.select("document_key", "components").iter_rows()}
     new = read_fingerprints(store, NAME, shard)
     causes = {key: list(_moved(old.get(key, {}), new.get(key, {}))) for key in new}
-    return changes.compare(before, now, causes, run_id=night.run_id)
+    return changes.compare(before, now, causes, run_id=night.run_id, day=night.day, recheck=night.scope.recheck)
 
 
 def _moved(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:

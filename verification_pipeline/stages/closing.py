@@ -10,6 +10,7 @@ import polars as pl
 from verification_pipeline import __version__, duckdb_file, tables
 from verification_pipeline.night import Night
 from verification_pipeline.stages import exposure
+from verification_pipeline.receipts.causes import UNEXPLAINED
 from verification_pipeline.stages.assembling import count_metrics, record_changes, set_baseline
 from verification_pipeline.summary import summarise
 
@@ -57,4 +58,5 @@ def close(night: Night) -> dict[str, int]:
     set_baseline(night)
     exposure.write_file(store)
     night.progress("closing", 1, 1)
-    return {"changes": changes.height, "metrics": fresh.height, "runs": 1}
+    unexplained = changes.filter(cause=UNEXPLAINED).height
+    return {"changes": changes.height, "metrics": fresh.height, "runs": 1, "unexplained": unexplained}
