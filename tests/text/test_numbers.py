@@ -4,7 +4,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from verification_pipeline.text.numbers import Number, parse
@@ -148,6 +148,7 @@ def test_lists_and_full_stops() -> None:
     assert [number.text for number in parse("1,2,3 and 2024.")] == ["1", "2", "3", "2024"]
 
 
+@example("0$.0")
 @given(st.text(alphabet=st.sampled_from("0123456789.,-–%$€ kMmgtoandfivetwenty−/:'\n "), max_size=80))
 @settings(deadline=None)
 def test_places_are_exact_and_disjoint(text: str) -> None:

@@ -224,7 +224,7 @@ _GROUPED = re.compile(
 )
 _DECIMAL = re.compile(r"\d+[.,٫]\d+")
 _AFTER = re.compile(
-    rf"(?P<gap>[{_SPACES}]?-?)(?:(?P<sign>[%％٪‰℃℉×]|°[CFcf]?(?![^\W_])|(?:(?:US|A|C)?\$|[€£¥₹₽₩])(?!\d))"
+    rf"(?P<gap>[{_SPACES}]?-?)(?:(?P<sign>[%％٪‰℃℉×]|°[CFcf]?(?![^\W_])|(?:(?:US|A|C)?\$|[€£¥₹₽₩])(?!\.?\d))"
     r"|(?P<word>[^\W\d_\u2e80-\ud7ff\uf900-\ufaff]++[²³]?(?:2(?![\w.])|3(?![\w.])|/[a-z]{1,3}(?![^\W_]))?))"
 )
 _SECOND_WORD = re.compile(rf"[{_SPACES}-](?P<word>[^\W\d_]++)")
@@ -267,7 +267,7 @@ def _parse(text: str, language: str | None) -> tuple[Number, ...]:
     for match in _DIGITS.finditer(text):
         if match.start() >= reach:
             read = _read_digits(text, match, language)
-            if read:
+            if read and read[0].start >= reach:
                 numbers += read
                 reach = read[-1].end
     if not _NUMBER_WORDS.isdisjoint(text.lower().translate(_PUNCTUATION).split()):
