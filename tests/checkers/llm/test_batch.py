@@ -230,3 +230,14 @@ def test_the_requests_lie_in_the_store_as_they_were_sent(batching, tmp_path):
     assert (first["method"], first["url"]) == ("POST", "/v1/chat/completions")
     found(checker)
     assert list((tmp_path / "llm" / "answers").glob("batch-*-output.jsonl"))
+
+
+def test_what_a_batch_is_out_for_is_not_asked_online_too(batching, checker_for, server):
+    checker, script = batching(Script(polls=3))
+    found(checker)
+    online = checker_for(server)
+    assert found(online) == {"pending": 12}
+    more = item("Mill 0 is gone.", SOURCES[0])
+    assert found(online, [*CASES, more]) == {"pending": 12, "unsupported": 1}
+    assert found(online)["supported"] == 12
+    assert script.created == 1

@@ -127,7 +127,7 @@ def advance(ledger: Ledger, rules: Rules) -> Progress:
         sum(one.provider_id is not None for one in still),
         over.count("collected"),
         over.count("failed"),
-        int(str(pending)),
+        pending,
     )
 
 
@@ -141,8 +141,8 @@ def enter(kind: str, questions: Sequence[Question], job: Job) -> dict[str, Left]
     """
     ledger = job.ledger
     for (half,) in ledger.read("SELECT id FROM batches WHERE state = 'entering' AND kind = ?", kind):
-        ledger.release_batch(int(str(half)), "withdrawn", "the process was killed while it entered this", time.time())
-        ledger.update_batch(int(str(half)), state="failed", note="never sent")
+        ledger.release_batch(half, "withdrawn", "the process was killed while it entered this", time.time())
+        ledger.update_batch(half, state="failed", note="never sent")
     keys = [question.key for question in questions]
     out = ledger.pending(keys)
     done = ledger.answers(keys).keys()
@@ -422,7 +422,7 @@ def _open_batches(ledger: Ledger) -> list[_Open]:
         "SELECT id, fingerprint, file, tokens, state, attempted_at, provider_id, input_file_id FROM batches"
         " WHERE kind = 'batch' AND state NOT IN ('entering', 'collected', 'failed') ORDER BY id"
     )
-    return [_Open(*row) for row in ledger.read(sql)]  # type: ignore[arg-type]
+    return [_Open(*row) for row in ledger.read(sql)]
 
 
 def alone(ledger: Ledger) -> FileLock:

@@ -81,25 +81,25 @@ class LLMChecker:
         unique = {question.key: question for question in questions}
         if self.run.recheck:
             ledger.forget(unique.keys(), self.run.started_at)
-        if self.rules.mode == "batch":
+        if self.rules.mode != "offline-file":
             batch.advance(ledger, self.rules)
-        elif self.rules.mode == "offline-file":
-            offline.collect(ledger, self.rules)
+        offline.collect(ledger, self.rules)
         done = ledger.answers(unique).keys()
+        left = {key: Left("pending", request_key=out) for key, out in ledger.pending(unique).items()}
         askers: dict[str, Counter[str]] = {}
         for question in questions:
             askers.setdefault(question.key, Counter())[question.item.pair.document_key] += 1
-        unanswered = [question for key, question in unique.items() if key not in done]
+        unanswered = [question for key, question in unique.items() if key not in done and key not in left]
         if not unanswered:
-            return {}
+            return left
         if self.rules.budget_cents is not None and money.price_of(self.rules) is None:
             raise CheckerError(f"a budget needs a price: give checker.openai.prices an entry for {self.rules.model}")
         job = Job(self.rules, ledger, Packer(self.rules, self.secret), self.run, askers)
         if self.rules.mode == "batch":
-            return batch.submit(unanswered, job)
+            return left | batch.submit(unanswered, job)
         if self.rules.mode == "offline-file":
-            return offline.export(unanswered, job)
-        return online.ask(unanswered, job, key_of(self.rules))
+            return left | offline.export(unanswered, job)
+        return left | online.ask(unanswered, job, key_of(self.rules))
 
     def _outcome(self, question: Question, stored: dict[str, Answer], left: dict[str, Left]) -> Outcome:
         pair_id = question.item.pair.pair_id

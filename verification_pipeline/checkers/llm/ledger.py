@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS batches (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, fingerprint TEXT NOT NULL, file TEXT NOT NULL,
     tokens INTEGER NOT NULL, state TEXT NOT NULL, attempted_at REAL, provider_id TEXT, input_file_id TEXT, note TEXT
 );
-CREATE TABLE IF NOT EXISTS imported (file TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (file, sha256));
+CREATE TABLE IF NOT EXISTS imported (file TEXT NOT NULL, stamp TEXT NOT NULL, PRIMARY KEY (file, stamp));
 """
 
 
@@ -181,7 +181,7 @@ class Ledger:
             if self._db.in_transaction:
                 yield
                 return
-            try:
+            with self._named():
                 self._db.execute("BEGIN IMMEDIATE")
                 try:
                     yield
@@ -189,20 +189,25 @@ class Ledger:
                     self._db.execute("ROLLBACK")
                     raise
                 self._db.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise StoreError(f"the ledger in {self.folder} cannot be written: {error}") from error
 
-    def _rows(self, sql: str, keys: Iterable[str]) -> Iterator[tuple[object, ...]]:
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"the ledger in {self.folder} fails: {error}") from error
+
+    def _rows(self, sql: str, keys: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """Rows of a statement with `IN (?)` over any number of keys."""
         keys = list(keys)
-        with self._guard:
+        with self._guard, self._named():
             for start in range(0, len(keys), 500):
                 part = keys[start : start + 500]
                 yield from self._db.execute(sql.replace("(?)", f"({','.join('?' * len(part))})"), part).fetchall()
 
-    def read(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Rows of a statement that only reads."""
-        with self._guard:
+        with self._guard, self._named():
             return self._db.execute(sql, values).fetchall()
 
     # ---- questions
@@ -214,19 +219,14 @@ class Ledger:
             " ON r.id = a.request WHERE a.key IN (?)"
         )
         return {
-            str(key): Answer(
-                str(request),
-                None if row is None else Row.model_validate_json(str(row)),
-                None if correct is None else str(correct),
-                None if fault is None else str(fault),
-            )
+            key: Answer(request, None if row is None else Row.model_validate_json(row), correct, fault)
             for key, request, row, correct, fault in self._rows(sql, keys)
         }
 
     def sizes(self, keys: Iterable[str]) -> dict[str, int]:
         """For questions that failed: the largest request that may hold them now."""
         found = self._rows("SELECT key, size FROM failures WHERE key IN (?)", keys)
-        return {str(key): (int(str(size)) + 1) // 2 for key, size in found}
+        return {key: (size + 1) // 2 for key, size in found}
 
     def pending(self, keys: Iterable[str]) -> dict[str, str]:
         """Questions that a batch or a file is out for, with the key of its request."""
@@ -234,7 +234,7 @@ class Ledger:
             "SELECT c.key, r.request_key FROM claims c JOIN requests r ON r.id = c.request"
             " WHERE r.batch IS NOT NULL AND c.key IN (?)"
         )
-        return {str(key): str(request) for key, request in self._rows(sql, keys)}
+        return dict(self._rows(sql, keys))
 
     def claimed(self, keys: Iterable[str]) -> set[str]:
         """Questions that another living process is asking at this moment."""
@@ -256,7 +256,7 @@ class Ledger:
         """Enter a sending, claim its keys and reserve its money, unless something stands against it."""
         keys = list(sending.keys.values())
         with self._transaction():
-            taken = {str(key) for (key,) in self._rows("SELECT key FROM answers WHERE key IN (?)", keys)}
+            taken = {key for (key,) in self._rows("SELECT key FROM answers WHERE key IN (?)", keys)}
             taken |= {key for key, owner in self._claims(keys) if owner is None or self._lives(owner)}
             if taken:
                 return Taken(frozenset(taken))
@@ -284,8 +284,8 @@ class Ledger:
     def asked(self, request: int) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         """What a sending asks: label → key, and label → what was offered with it."""
         found = self.read("SELECT label, key, offered FROM questions WHERE request = ?", request)
-        keys = {str(label): str(key) for label, key, _ in found}
-        return keys, {str(label): json.loads(str(offered)) for label, _, offered in found}
+        keys = {label: key for label, key, _ in found}
+        return keys, {label: json.loads(offered) for label, _, offered in found}
 
     def finish(self, request: int, result: Result, now: float) -> dict[str, str]:
         """Enter what came of a sending; the faults of the pairs that have to be asked again, by key.
@@ -371,16 +371,16 @@ class Ledger:
             found = self.read(sql.format("batch IN (SELECT id FROM batches WHERE kind = 'offline')"))
         else:
             found = self.read(sql.format("batch = ?"), batch)
-        return {str(key): int(str(request)) for key, request in found}
+        return dict(found)
 
-    def imported(self, file: str, sha256: str) -> bool:
-        """Whether a file of answers was read in this form."""
-        return bool(self.read("SELECT 1 FROM imported WHERE file = ? AND sha256 = ?", file, sha256))
+    def imported(self, file: str, stamp: str) -> bool:
+        """Whether a file of answers was read as it is (the stamp is its size and time)."""
+        return bool(self.read("SELECT 1 FROM imported WHERE file = ? AND stamp = ?", file, stamp))
 
-    def mark_imported(self, file: str, sha256: str) -> None:
-        """Enter that a file of answers was read in this form."""
+    def mark_imported(self, file: str, stamp: str) -> None:
+        """Enter that a file of answers was read as it is."""
         with self._transaction():
-            self._db.execute("INSERT OR IGNORE INTO imported VALUES (?, ?)", (file, sha256))
+            self._db.execute("INSERT OR IGNORE INTO imported VALUES (?, ?)", (file, stamp))
 
     # ---- small parts
 
@@ -406,7 +406,7 @@ class Ledger:
 
     def _claims(self, keys: Iterable[str]) -> list[tuple[str, str | None]]:
         sql = "SELECT c.key, r.owner FROM claims c JOIN requests r ON r.id = c.request WHERE c.key IN (?)"
-        return [(str(key), None if owner is None else str(owner)) for key, owner in self._rows(sql, keys)]
+        return list(self._rows(sql, keys))
 
     def _owner(self) -> str:
         """This process's name in claims; taken out with its lock file."""

@@ -99,7 +99,7 @@ def spending(ledger: Ledger, run: str | None = None) -> list[Spent]:
         " COALESCE(SUM(CASE WHEN state IN ('sent', 'lost') THEN expected_cents END), 0.0)"
         " FROM requests WHERE ?1 IS NULL OR run = ?1 GROUP BY model, mode ORDER BY model, mode"
     )
-    return [Spent(*row) for row in ledger.read(sql, run)]  # type: ignore[arg-type]
+    return [Spent(*row) for row in ledger.read(sql, run)]
 
 
 def allocated(ledger: Ledger, run: str | None = None) -> dict[str, DocumentCost]:
@@ -123,5 +123,4 @@ def allocated(ledger: Ledger, run: str | None = None) -> dict[str, DocumentCost]
         )
         SELECT document_key, SUM(pairs), SUM(cents) FROM questions_of GROUP BY document_key ORDER BY document_key
     """
-    found = ledger.read(sql, run)
-    return {str(key): DocumentCost(int(str(pairs)), float(str(cents))) for key, pairs, cents in found}
+    return {key: DocumentCost(pairs, cents) for key, pairs, cents in ledger.read(sql, run)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from hashlib import sha256
 
 from verification_pipeline.checkers.llm.batch import Tally, alone, bring_in, enter
 from verification_pipeline.checkers.llm.ledger import Ledger
@@ -29,24 +28,25 @@ def export(questions: Sequence[Question], job: Job) -> dict[str, Left]:
 
 def collect(ledger: Ledger, rules: OpenAI) -> Tally:
     """Read every file of answers that is new or has grown; take back the questions of request files that are gone."""
+    if not _open_files(ledger):
+        return Tally()
     with alone(ledger):
-        return _collect(ledger, rules)
+        tally = Tally()
+        for path in sorted((ledger.folder / "answers").glob("*.jsonl")):
+            stamp = f"{path.stat().st_size}-{path.stat().st_mtime_ns}"
+            if not path.name.startswith(_OWN) and not ledger.imported(path.name, stamp):
+                tally += bring_in(ledger, rules, "offline-file", path.read_bytes(), None)
+                ledger.mark_imported(path.name, stamp)
+        for batch, file in _open_files(ledger):
+            if not ledger.open_requests(batch):
+                ledger.update_batch(batch, state="collected")
+            elif not (ledger.folder / "requests" / file).exists():
+                ledger.release_batch(batch, "withdrawn", "its file of requests was removed", time.time())
+                ledger.update_batch(batch, state="failed", note="withdrawn")
+        return tally
 
 
-def _collect(ledger: Ledger, rules: OpenAI) -> Tally:
-    tally = Tally()
-    for path in sorted((ledger.folder / "answers").glob("*.jsonl")):
-        if path.name.startswith(_OWN):
-            continue
-        raw = path.read_bytes()
-        digest = sha256(raw).hexdigest()
-        if not ledger.imported(path.name, digest):
-            tally += bring_in(ledger, rules, "offline-file", raw, None)
-            ledger.mark_imported(path.name, digest)
-    for batch, file in ledger.read("SELECT id, file FROM batches WHERE kind = 'offline' AND state = 'intent'"):
-        if not ledger.read("SELECT 1 FROM requests WHERE batch = ? AND state = 'sent' LIMIT 1", batch):
-            ledger.update_batch(int(str(batch)), state="collected")
-        elif not (ledger.folder / "requests" / str(file)).exists():
-            ledger.release_batch(int(str(batch)), "withdrawn", "its file of requests was removed", time.time())
-            ledger.update_batch(int(str(batch)), state="failed", note="withdrawn")
-    return tally
+def _open_files(ledger: Ledger) -> list[tuple[int, str]]:
+    """Files of requests that are out: batch id and name."""
+    found = ledger.read("SELECT id, file FROM batches WHERE kind = 'offline' AND state = 'intent' ORDER BY id")
+    return [(batch, file) for batch, file in found]

@@ -176,7 +176,9 @@ class _Asking:
             await asyncio.sleep(_POLL_SECONDS)
         await asyncio.to_thread(ledger.release_lost, time.time())
         answered = await asyncio.to_thread(ledger.answers, taken.keys)
-        return [question for question in request.questions if question.key not in answered]
+        out = await asyncio.to_thread(ledger.pending, taken.keys)
+        self.left.update((key, Left("pending", request_key=sent)) for key, sent in out.items())
+        return [one for one in request.questions if one.key not in answered and one.key not in out]
 
     def stopped(self) -> Left | None:
         """Why nothing more is sent."""
