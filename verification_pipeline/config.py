@@ -531,14 +531,20 @@ class Registers(Section):
         "of at least `canary_min_rows` rows.",
     )
     canary_min_rows: int = Field(10_000, ge=0, description="Smaller files are excerpts and need not hold the canaries.")
-    crossref: bool = Field(False, description="Ask Crossref about works with a DOI.")
-    crossref_url: str = "https://api.crossref.org"
+    crossref: bool = Field(
+        False, description="Ask Crossref about works with a DOI: it holds Retraction Watch's notices too."
+    )
+    crossref_url: str = Field("https://api.crossref.org", description="Address of Crossref's REST API.")
     crossref_batch: int = Field(25, ge=1, le=100, description="DOIs in one request.")
     pubmed: bool = Field(False, description="Ask PubMed about works with a PubMed id.")
-    pubmed_url: str = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
+    pubmed_url: str = Field(
+        "https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="Address of PubMed's E-utilities."
+    )
     pubmed_batch: int = Field(100, ge=1, le=200, description="PubMed ids in one request.")
-    openalex: bool = Field(False, description="Ask OpenAlex about works with a DOI: a tripwire, never proof.")
-    openalex_url: str = "https://api.openalex.org"
+    openalex: bool = Field(
+        False, description="Ask OpenAlex about works with a DOI: a tripwire, never proof. It needs a key."
+    )
+    openalex_url: str = Field("https://api.openalex.org", description="Address of OpenAlex's API.")
     openalex_batch: int = Field(50, ge=1, le=100, description="DOIs in one request.")
     openalex_key_env: str = Field("OPENALEX_API_KEY", description="Environment variable that holds the key.")
     mailto: str | None = Field(None, description="Address that online registers may write to: their polite pool.")
@@ -551,7 +557,7 @@ class Registers(Section):
     fresh_hours: float = Field(
         12, ge=0, description="An online answer younger than this is not asked for again: a resumed night pays once."
     )
-    oldest_year: int = Field(1900, description="A notice dated before counts as undated.")
+    oldest_year: int = Field(1900, description="A notice dated before this year counts as undated.")
     title_signs: tuple[str, ...] = Field(
         ("retracted", "withdrawn", "removed", "zurückgezogen", "retrahiert", "rétracté", "retractado", "retractada",
          "ritrattato", "撤稿", "已撤回"),
