@@ -122,6 +122,27 @@ def test_claims_of_a_killed_process_are_void(serve, checker_for, tmp_path):
         assert possibly > 0, "what the lost ones may have cost stays counted"
 
 
+def test_many_open_and_close_a_fresh_ledger_at_once(tmp_path):
+    faults = []
+
+    def use(folder):
+        try:
+            with Ledger(folder) as ledger:
+                ledger.add_batch("batch")
+        except StoreError as error:
+            faults.append(error)
+
+    for n in range(10):
+        threads = [threading.Thread(target=use, args=(tmp_path / str(n),)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with Ledger(tmp_path / str(n)) as ledger:
+            assert ledger.read("SELECT COUNT(*) FROM batches") == [(8,)]
+    assert faults == []
+
+
 def test_a_ledger_of_another_format_is_refused(tmp_path):
     Ledger(tmp_path).close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as db:

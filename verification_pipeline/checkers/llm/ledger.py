@@ -137,17 +137,15 @@ class Ledger:
         try:
             for name in ("requests", "answers", "owners"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                folder / "ledger.sqlite", timeout=60, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            with self._transaction():
+            with self._door():
+                self._db = sqlite3.connect(
+                    folder / "ledger.sqlite", timeout=60, isolation_level=None, check_same_thread=False
+                )
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=FULL")
                 (found,) = self._db.execute("PRAGMA user_version").fetchone()
                 if found == 0:
-                    for statement in _SCHEMA.split(";\n"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version={FORMAT}")
+                    self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the ledger in {folder} cannot be opened: {error}") from error
         if found not in (0, FORMAT):
@@ -156,11 +154,16 @@ class Ledger:
     def close(self) -> None:
         """Close the file and say that this process asks no more."""
         with self._guard:
-            self._db.close()
+            with self._door():
+                self._db.close()
             if self._alive is not None:
                 self._alive.release()
                 Path(self._alive.lock_file).unlink(missing_ok=True)
                 self._alive = None
+
+    def _door(self) -> FileLock:
+        """Held while opening and closing: SQLite does not wait for others that turn its log on or clear it away."""
+        return FileLock(self.folder / "ledger.lock")
 
     def __enter__(self) -> Ledger:
         return self
