@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,12 +38,21 @@ def test_every_query_is_one_statement_with_a_whole_header_and_a_true_key(
     assert len(statements) == 1
     assert statements[0].type == duckdb.StatementType.SELECT
     assert statements[0].named_parameters == set(PARAMETERS.get(name, {}))
-    assert {p.split("=")[0].strip() for p in (query.params or "").split(",") if p} == set(PARAMETERS.get(name, {}))
+    assert set(query.parameters) == set(PARAMETERS.get(name, {}))
     keys = ", ".join(duckdb_file.quoted(k.strip()) for k in query.key.split(","))
     doubled = connection.sql(
         f"SELECT {keys} FROM ({query.sql}) GROUP BY {keys} HAVING count(*) > 1", params=PARAMETERS.get(name) or None
     )
     assert doubled.fetchall() == []
+
+
+@pytest.mark.parametrize("query", queries.analyses(), ids=lambda query: query.name)
+def test_a_question_is_a_table_function_of_the_file(connection: duckdb.DuckDBPyConnection, query: queries.Query):
+    given = PARAMETERS.get(query.name, {})
+    values = [str(given[name]) if isinstance(given[name], dt.date) else given[name] for name in query.parameters]
+    name, places = query.name.removeprefix("analyses/"), ", ".join("?" * len(values))
+    asked = connection.sql(f"FROM {name}({places})", params=values).fetchall()
+    assert asked == connection.sql(query.sql, params=given or None).fetchall()
 
 
 def test_golden_files_without_a_query_are_not_kept():

@@ -1,4 +1,6 @@
-"""The DuckDB file that analysts open: every registered table but the texts, and the views of `sql/views`.
+"""The DuckDB file that analysts open: every registered table but the texts, and the views and questions of `sql/`.
+
+A view of `sql/views` is a view, a question of `sql/analyses` a table function: `FROM statuses_on_day('2026-03-04')`.
 
 Built beside its place and renamed over it, so that a reader sees the old file or the new one, whole; a connection that
 is open on the old one keeps reading it. The new file starts as a copy of the old one: only tables whose Parquet files
@@ -9,6 +11,7 @@ their JSON, which lies in Parquet and in files, and sketches without their hashe
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,10 +122,10 @@ def _reused(target: Path, temporary: Path, limits: dict[str, Any]) -> bool:
 
 
 def _shape() -> str:
-    """Hash of everything but rows that goes into the file: tables, columns, words, views, version of DuckDB."""
+    """Hash of everything but rows that goes into the file: tables, columns, words, statements, version of DuckDB."""
     tables = (f"{table.name}:{table.grain}:{table.key}:{list(columns_of(table))}" for table in _copied())
-    views = (f"{query.name}:{query.sql}" for query in queries.views())
-    return hash_of(duckdb.__version__, *tables, *views)
+    asked = (f"{query.name}:{query.sql}" for query in (*queries.views(), *queries.analyses()))
+    return hash_of(duckdb.__version__, *tables, *asked)
 
 
 def _create(connection: Connection) -> None:
@@ -135,6 +138,8 @@ def _create(connection: Connection) -> None:
         name = quoted(query.name.removeprefix("views/"))
         connection.execute(f"CREATE VIEW {name} AS {query.sql}")
         connection.execute(f"COMMENT ON VIEW {name} IS {_literal(f'{query.says} One row: {query.grain}.')}")
+    for query in queries.analyses():
+        _create_function(connection, query)
     connection.commit()
 
 
@@ -146,6 +151,15 @@ def _create_table(connection: Connection, table: Table) -> None:
     connection.execute(f"COMMENT ON TABLE {name} IS {_literal(f'One row: {table.grain}.{key}')}")
     for column, _, doc in columns:
         connection.execute(f"COMMENT ON COLUMN {name}.{quoted(column)} IS {_literal(doc)}")
+
+
+def _create_function(connection: Connection, query: queries.Query) -> None:
+    """A question as a table function. Its parameters get names that no column has: they would hide it."""
+    name = quoted(query.name.removeprefix("analyses/"))
+    parameters = ", ".join(f"asked_{parameter}" for parameter in query.parameters)
+    body = re.sub(r"\$(\w+)", r"asked_\1", query.sql)
+    connection.execute(f"CREATE MACRO {name}({parameters}) AS TABLE {body}")
+    connection.execute(f"COMMENT ON MACRO TABLE {name} IS {_literal(f'{query.says} One row: {query.grain}.')}")
 
 
 def _in_order(views: tuple[queries.Query, ...]) -> list[queries.Query]:

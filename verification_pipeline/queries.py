@@ -1,8 +1,9 @@
 """The one loader of `sql/`: statements by name, with what their header says.
 
 A query is one file with one statement: `views/<name>.sql` (views of the DuckDB file) or `analyses/<name>.sql`
-(questions, with named parameters). The header comment says grain, key and who asks. In a checkout the files lie in
-`sql/` beside the package, in a wheel inside it. The only SQL elsewhere is what `duckdb_file` makes from the registry.
+(questions, with named parameters; table functions of that file). The header comment says grain, key and who asks. In a
+checkout the files lie in `sql/` beside the package, in a wheel inside it. The only SQL elsewhere is what `duckdb_file`
+makes from the registry.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ class Query:
     key: str
     asks: str
     params: str | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of its parameters, in the order of the header."""
+        return tuple(part.partition("=")[0].strip() for part in (self.params or "").split(",") if part.strip())
 
 
 def shipped(name: str) -> Path:
@@ -66,3 +72,8 @@ def query(name: str) -> Query:
 def views() -> tuple[Query, ...]:
     """The views of the DuckDB file."""
     return tuple(query(name) for name in names() if name.startswith("views/"))
+
+
+def analyses() -> tuple[Query, ...]:
+    """The questions, which the DuckDB file holds as table functions of their parameters."""
+    return tuple(query(name) for name in names() if name.startswith("analyses/"))

@@ -12,6 +12,8 @@ SELECT
     s.flags,
     s.registers,
     s.disagreement,
+    s.stale,
+    s.reason,
     count(DISTINCT m.document_key) AS documents
 FROM doi_statuses AS s
 LEFT JOIN doi_mentions AS m USING (work_id)
