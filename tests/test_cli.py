@@ -165,6 +165,19 @@ def test_show_findings_and_sql_read_the_store(night):
     assert (status, json.loads(said)) == (0, {"n": summary["pairs"]})
 
 
+def test_sql_knows_the_shipped_queries_and_their_parameters(night):
+    command, out, _, summary = night
+    listed = command("sql", "--out", out)[1]
+    assert "views/coverage" in listed
+    status, said, _ = command("sql", "analyses/statuses_on_day", "--param", "day=2100-01-01", "--out", out, "--csv")
+    assert (status, said.splitlines()[0].split(",")[0]) == (0, "work_id")
+    assert len(said.splitlines()) == 1 + sum(summary["works"].values())
+    for wrong in (("--param", "day"), ()):
+        status, _, error = command("sql", "analyses/statuses_on_day", *wrong, "--out", out)
+        assert status == 2
+        assert "day" in error
+
+
 def test_sql_can_not_write_or_read_other_files(night, tmp_path):
     command, out, _, _ = night
     (tmp_path / "secret.csv").write_text("a\n1\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     import polars as pl
+    from polars import DataFrame
 
     from verification_pipeline.config import Registers
     from verification_pipeline.night import Night, Options
@@ -71,6 +73,14 @@ def _fail(error: PipelineError, status: int) -> None:
 def _one_line(text: str) -> str:
     """Text from files and documents for a terminal: one line, without control characters."""
     return "".join(character if character.isprintable() else " " for character in text).strip()
+
+
+_OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON may hold as it is and a terminal, or whoever reads line by line, obeys: always inside a string."""
+
+
+def _print_json(text: str) -> None:
+    print(_OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text), end="")
 
 
 def _version(asked: bool) -> None:
@@ -121,7 +131,7 @@ def run(
         waivers = audit(night.store, night.waivers, night.day)
     if as_json:
         told = {"out": str(out), "run_id": night.run_id, **summary.as_json(), "waivers": asdict(waivers)}
-        print(json.dumps(told, ensure_ascii=False))
+        _print_json(json.dumps(told, ensure_ascii=False) + "\n")
     else:
         _print_summary(summary, waivers, out, options)
     if not summary.complete:
@@ -196,7 +206,7 @@ def _progress(quiet: bool) -> Iterator[Progress]:
 
 def _print_summary(summary: Summary, waivers: Audit, out: Path, options: Options) -> None:
     names = ", ".join(str(path) for path in options.corpora) or "the embedded sample"
-    print(f"Verified {names}")
+    print(f"Verified {_one_line(names)}")
     print(
         f"  documents   {summary.documents}: {summary.passed} passed, {summary.failed} failed, "
         f"{summary.not_verified} not verified" + (f", {summary.unreadable} unreadable" if summary.unreadable else "")
@@ -223,7 +233,8 @@ def _print_summary(summary: Summary, waivers: Audit, out: Path, options: Options
         )
     for line in told:
         print(f"              {_one_line(line)}")
-    print(f"Receipts in {out / 'receipts'}, tables in {out / 'tables'}, SQL in {out / 'verification.duckdb'}")
+    root = _one_line(str(out))
+    print(f"Receipts in {root}/receipts, tables in {root}/tables, SQL in {root}/verification.duckdb")
 
 
 def _store(out: Path) -> Store:
@@ -313,7 +324,7 @@ def _print_statuses(statuses: pl.DataFrame, affected: pl.DataFrame, as_json: boo
         )
         by_work = told.group_by("work_id", "status", maintain_order=True).agg("documents")
         rows = statuses.join(by_work, on=["work_id", "status"], how="left", maintain_order="left")
-        print(rows.write_ndjson(), end="")
+        _print_json(rows.write_ndjson())
         return
     periods = ["valid_from", "valid_to"] if with_periods else []
     columns = ["work_id", *periods, "status", "date", "notice_url", "flags", "registers", "reason"]
@@ -367,15 +378,21 @@ def _opened(out: Path) -> Store:
 
 @app.command()
 def sql(
-    statement: Annotated[str, typer.Argument(help="A SELECT, or the name of a query under sql/.")],
+    statement: Annotated[str | None, typer.Argument(help="A SELECT, or the name of a query; none: list them.")] = None,
     out: Out = DEFAULT_OUT,
+    param: Annotated[list[str] | None, typer.Option("--param", help="NAME=VALUE for $NAME (repeatable).")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask the DuckDB file, read-only."""
+    """Ask the DuckDB file, read-only; the views and analyses that ship are known by name."""
     import duckdb
 
     from verification_pipeline import queries
 
+    if statement is None:
+        known = map(queries.query, queries.names())
+        _print_table(["query", "parameters", "what it says"], ((q.name, q.params, q.says) for q in known))
+        return
     path = _store(out).root / "verification.duckdb"
     if not path.exists():
         raise UsageError(f"{path} does not exist yet: finish a run first")
@@ -383,16 +400,37 @@ def sql(
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
             connection.execute("SET enable_external_access = false")
-            result = connection.sql(text)
+            result = connection.sql(text, params=_params(param or []))
             table = result.pl() if result is not None else None
     except duckdb.Error as error:
         raise UsageError(f"SQL: {error}") from error
     if table is None:
         return
     if as_json:
-        print(table.write_ndjson(), end="")
+        _print_json(table.write_ndjson())
+    elif as_csv:
+        print(_flat(table).write_csv(), end="")
     else:
         _print_table(table.columns, table.iter_rows())
+
+
+def _flat(table: DataFrame) -> DataFrame:
+    """Lists and structs as JSON text: CSV has no other word for them."""
+    import polars as pl
+
+    nested = [name for name, kind in table.schema.items() if kind.is_nested()]
+    return table.with_columns(
+        pl.Series(name, [json.dumps(value, ensure_ascii=False, default=str) for value in table[name].to_list()])
+        for name in nested
+    )
+
+
+def _params(given: list[str]) -> dict[str, str] | None:
+    """Named parameters of a statement; DuckDB wants none at all where there are none."""
+    named = dict(one.split("=", 1) for one in given if "=" in one)
+    if len(named) != len(given):
+        raise UsageError("--param wants NAME=VALUE, each name once, such as --param day=2026-11-30")
+    return named or None
 
 
 @app.command()
@@ -416,7 +454,7 @@ def changes(
     columns = ["corpus", "document_id", "what", "before", "after", "cause", "pair_id", "quote_id", "work_id"]
     table = found.select(columns).sort(columns, nulls_last=True)
     if as_json:
-        print(table.write_ndjson(), end="")
+        _print_json(table.write_ndjson())
     elif table.height:
         _print_table(columns[:6], table.select(columns[:6]).iter_rows())
     else:
@@ -437,7 +475,7 @@ def findings(out: Out = DEFAULT_OUT) -> None:
     for shard in range(store.shards):
         keys = store.read("documents", shard, columns=["document_key"])["document_key"].to_list()
         found += of(inputs(store, shard, keys, day))
-    print(json.dumps(found, ensure_ascii=False, indent=2))
+    _print_json(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
 
 
 @app.command("verify-receipt")
@@ -476,7 +514,7 @@ def show(
     if html is not None:
         _write_page(html, json.loads(receipt), store)
     elif as_json:
-        print(receipt)
+        _print_json(receipt + "\n")
     else:
         Console().print(terminal.render(json.loads(receipt)))
 
