@@ -16,19 +16,22 @@ _AS_WRITTEN = str.maketrans("\u2039\u203a", "<>")  # what a fence shows for them
 def locate(words: str, evidence: Evidence, shown: Sequence[Range] = ()) -> Span | None:
     """The span of a source that holds `words`, up to typography that carries no meaning; None when it holds none.
 
-    `shown` are the stretches that the answer was given on: a place in them is preferred. Never a near match: an
-    answer whose evidence was paraphrased, joined from two places or invented has none.
+    `shown` are the stretches that the answer was given on (none: the whole text): outside them only the very words
+    count. Never a near match: an answer whose evidence was paraphrased, joined from two places or invented has none.
     """
     words = words.strip()
+    text = evidence.body.text
     if not words:
         return None
-    text = evidence.body.text
-    for first, last in (*shown, (0, len(text))):
-        found = _found(words, text[first:last])
-        if found:
-            start, end = first + found[0], first + found[1]
-            return Span(evidence.source.source_key, evidence.body.sha256, start, end, text[start:end])
-    return None
+    for first, last in shown or ((0, len(text)),):
+        if found := _found(words, text[first:last]):
+            return _span(evidence, first + found[0], first + found[1])
+    start = text.find(words)
+    return _span(evidence, start, start + len(words)) if start >= 0 else None
+
+
+def _span(evidence: Evidence, start: int, end: int) -> Span:
+    return Span(evidence.source.source_key, evidence.body.sha256, start, end, evidence.body.text[start:end])
 
 
 def _found(words: str, text: str) -> Range | None:
