@@ -24,9 +24,21 @@ def checker_of(settings: Settings, store: Store, run: Run | None = None) -> Chec
             raise CheckerError("the replay checker needs recorded answers: set checker.replay_path")
         return ReplayChecker.read(Path(rules.replay_path))
     if rules.kind == "embedded":
-        from verification_pipeline.checkers.lexical import LexicalChecker
+        return _embedded(settings)
+    if rules.kind == "openai":
+        return _openai(settings, store, run)
+    from verification_pipeline.checkers.cascade import Cascade
 
-        return LexicalChecker(rules.lexical)
+    return Cascade(_embedded(settings), _openai(settings, store, run))
+
+
+def _embedded(settings: Settings) -> Checker:
+    from verification_pipeline.checkers.lexical import LexicalChecker
+
+    return LexicalChecker(settings.checker.lexical)
+
+
+def _openai(settings: Settings, store: Store, run: Run | None) -> Checker:
     from verification_pipeline.checkers.llm.checker import LLMChecker, new_run
 
-    return LLMChecker(rules.openai, store.secret, store.root / "llm", run or new_run())
+    return LLMChecker(settings.checker.openai, store.secret, store.root / "llm", run or new_run())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verification_pipeline.checkers.protocol import Item, Judgement, NotChecked, Outcome
 from verification_pipeline.records import Pair
@@ -54,6 +54,12 @@ def fix_of(verdict: str) -> str | None:
 
 def graded(item: Item, outcome: Outcome, checker: str) -> VerdictRow:
     """The row of one outcome. A verdict whose span is missing or not in its text is not given."""
+    row = _row(item, outcome, checker)
+    before = outcome.read_before
+    return row if before is None else replace(row, first_checker=before.checker, first_confidence=before.confidence)
+
+
+def _row(item: Item, outcome: Outcome, checker: str) -> VerdictRow:
     pair = item.pair
     if isinstance(outcome, NotChecked):
         return VerdictRow(

@@ -47,6 +47,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBefore:
+    """The checker that read a pair first and abstained, and how sure it was."""
+
+    checker: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """A verdict. A span is required for every verdict but a plain unsupported."""
 
@@ -60,6 +68,7 @@ class Judgement:
     model: str | None = None
     prompt_version: str | None = None
     request_key: str | None = None
+    read_before: ReadBefore | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,7 @@ class NotChecked:
     confidence: float | None = None
     request_key: str | None = None
     rationale: str | None = None
+    read_before: ReadBefore | None = None
 
 
 Outcome = Judgement | NotChecked
