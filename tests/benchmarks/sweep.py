@@ -60,9 +60,9 @@ def cited(count: int) -> pl.DataFrame:
 
 
 def report(what: str, started: float, detail: str = "") -> None:
-    """One line: what, wall seconds, peak memory so far."""
+    """One line: what, CPU seconds of all threads, peak memory so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{what}: {time.perf_counter() - started:.1f} s, peak {peak:,.0f} MB {detail}".rstrip())
+    print(f"{what}: {time.process_time() - started:.1f} CPU-s, peak {peak:,.0f} MB {detail}".rstrip(), flush=True)
 
 
 def main() -> None:
@@ -73,27 +73,27 @@ def main() -> None:
     options.add_argument("--days", type=int, default=2_500)
     asked = options.parse_args()
     text = "The tide rises, see https://doi.org/10.5555/S0000-1111(97)11096-0). And more words follow here. " * 10_000
-    started = time.perf_counter()
+    started = time.process_time()
     find_dois(text)
     report("extraction", started, f"{len(text) / 1e6:.1f} MB, 10,000 DOIs")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "retraction_watch.csv"
         write_register(path, asked.rows)
         settings = Registers(retraction_watch=path, canaries=())
-        started = time.perf_counter()
+        started = time.process_time()
         read(path, settings, CLOCK)
         report("load", started, f"{path.stat().st_size / 1e6:.0f} MB, {asked.rows:,} rows")
         works = cited(asked.works)
-        started = time.perf_counter()
+        started = time.process_time()
         result = run(works, Stored.nothing(), settings, CLOCK.date(), CLOCK, CLOCK)
         report("sweep", started, f"{asked.works:,} DOIs, {dict(result.statuses['status'].value_counts().iter_rows())}")
         stored = Stored(result.lookups, result.notices, result.statuses)
-        started = time.perf_counter()
+        started = time.process_time()
         run(works, stored, settings, CLOCK.date() + timedelta(days=1), CLOCK, CLOCK)
         report("same file, next night", started)
         fewer = works.head(100_000)
         first = CLOCK.date() - timedelta(days=asked.days - 1)
-        started = time.perf_counter()
+        started = time.process_time()
         filled = run(fewer, Stored.nothing(), settings, (first, date(2026, 1, 10)), CLOCK, CLOCK)
         report("range", started, f"{fewer.height:,} DOIs, {asked.days:,} days, {filled.statuses.height:,} periods")
 
