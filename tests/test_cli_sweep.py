@@ -81,9 +81,27 @@ def test_a_sweep_of_the_store_asks_the_registers_of_the_last_night(command: Comm
 def test_tables_name_the_documents(command: Command, archive: Path):
     status, said, _ = command("sweep", "--out", archive)
     assert status == 0
-    works, _, documents = said.partition("Documents that cite a retracted work:")
-    assert "retracted" in works
-    assert ["early" in line and "before" in line for line in documents.splitlines() if "│" in line] == [True, False]
+    assert [line.split() for line in said.splitlines()] == [
+        ["work_id", "status", "date", "notice_url", "registers"],
+        [f"doi:{dyes.DYE}", "retracted", "2020-03-01", "https://doi.org/10.5555%2Fnotice.1", "retraction-watch"],
+        [f"doi:{dyes.TIDE}", "ok", "retraction-watch"],
+        ["Works:", "1", "ok,", "1", "retracted."],
+        [],
+        ["Documents", "that", "cite", "a", "retracted", "work:"],
+        [],
+        ["corpus", "document_id", "document_date", "work_id", "notice_date", "cited_when", "noted_in_document"],
+        ["c", "early", "2019-05-01", f"doi:{dyes.DYE}", "2020-03-01", "before", "False"],
+        ["c", "late", "2021-05-01", f"doi:{dyes.DYE}", "2020-03-01", "after", "False"],
+    ]
+
+
+def test_a_narrow_terminal_cuts_no_identifier(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    doi = f"10.5555/{'x' * 90}"
+    (tmp_path / "dois.txt").write_text(doi)
+    assert f"doi:{doi}" in command("sweep", "dois.txt", "--out", "out")[1]
+    (tmp_path / "dois.txt").write_text("# nothing\n")
+    assert command("sweep", "dois.txt", "--out", "out") == (0, "Works: none.\n", "")
 
 
 def test_a_range_prints_its_periods_and_fills_them_in(command: Command, archive: Path):

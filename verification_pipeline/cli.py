@@ -328,15 +328,12 @@ def _print_statuses(statuses: pl.DataFrame, affected: pl.DataFrame, as_json: boo
         return
     periods = ["valid_from", "valid_to"] if with_periods else []
     columns = ["work_id", *periods, "status", "date", "notice_url", "flags", "registers", "reason"]
-    _print_table(
-        columns, statuses.select(columns).with_columns(pl.col("flags", "registers").list.join(" ")).iter_rows()
-    )
+    _print_aligned(statuses.select(columns).with_columns(pl.col("flags", "registers").list.join(" ")))
+    last = statuses.filter(pl.col("valid_to").is_null()).group_by("status").len().sort("status")
+    counts = ", ".join(f"{count} {status}" for status, count in last.iter_rows())
+    print(f"Works{' on the last day' if with_periods else ''}: {counts or 'none'}.")
     if affected.height:
-        print(
-            "Documents that cite a work which became retracted:"
-            if with_periods
-            else "Documents that cite a retracted work:"
-        )
+        print(f"\nDocuments that cite a {'work which became retracted' if with_periods else 'retracted work'}:\n")
         columns = [
             "corpus",
             "document_id",
@@ -346,7 +343,18 @@ def _print_statuses(statuses: pl.DataFrame, affected: pl.DataFrame, as_json: boo
             "cited_when",
             "noted_in_document",
         ]
-        _print_table(columns, affected.select(columns).iter_rows())
+        _print_aligned(affected.select(columns))
+
+
+def _print_aligned(table: pl.DataFrame) -> None:
+    """Lines in columns as wide as their widest value, so that no identifier is cut; empty columns are left out."""
+    told = {name: [_one_line("" if value is None else str(value)) for value in table[name]] for name in table.columns}
+    kept = {name: values for name, values in told.items() if any(values)}
+    widths = [max(map(len, (name, *values))) for name, values in kept.items()]
+    if not kept:
+        return
+    for row in (kept.keys(), *zip(*kept.values(), strict=True)):
+        print("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _day(option: str, value: str) -> date:
