@@ -103,6 +103,30 @@ class Citations(Section):
         ),
         description="Words that a heading such as 'Sources and further reading' is made of.",
     )
+    places: tuple[str, ...] = Field(
+        _listed(
+            "africa|america|asia|europe|antarctica|australia|oceania|argentina|austria|bangladesh|belgium|bolivia|brazil"
+            "|bulgaria|cambodia|cameroon|canada|chile|china|colombia|croatia|cuba|cyprus|denmark|ecuador|egypt|england"
+            "|estonia|ethiopia|finland|france|germany|ghana|greece|hungary|iceland|india|indonesia|iran|iraq|ireland"
+            "|israel|italy|japan|kazakhstan|kenya|korea|latvia|lebanon|libya|lithuania|luxembourg|malaysia|mali|malta"
+            "|mexico|mongolia|morocco|mozambique|myanmar|namibia|nepal|netherlands|new zealand|nicaragua|nigeria|norway"
+            "|pakistan|panama|paraguay|peru|philippines|poland|portugal|qatar|romania|russia|rwanda|saudi arabia"
+            "|scotland|senegal|serbia|singapore|slovakia|slovenia|somalia|south africa|south korea|spain|sri lanka"
+            "|sudan|sweden|switzerland|syria|taiwan|tanzania|thailand|tunisia|turkey|uganda|ukraine|united kingdom"
+            "|united states|uruguay|venezuela|vietnam|wales|yemen|zambia|zimbabwe|amsterdam|athens|atlanta|auckland"
+            "|baghdad|bangkok|barcelona|beijing|belgrade|berlin|bern|bogotá|boston|brussels|bucharest|budapest"
+            "|buenos aires|cairo|cape town|chicago|cologne|copenhagen|dallas|delhi|new delhi|dhaka|dresden|dubai|dublin"
+            "|edinburgh|frankfurt|geneva|glasgow|hamburg|hanoi|havana|helsinki|hong kong|houston|istanbul|jakarta"
+            "|jerusalem|johannesburg|karachi|kyiv|kyoto|lagos|lahore|leipzig|lima|lisbon|london|los angeles|lyon|madrid"
+            "|manchester|manila|marseille|melbourne|mexico city|miami|milan|montreal|moscow|mumbai|munich|nairobi"
+            "|naples|new york|new york city|osaka|oslo|ottawa|paris|philadelphia|prague|rio de janeiro|riga|rome"
+            "|rotterdam|san francisco|santiago|são paulo|seattle|seoul|shanghai|shenzhen|stockholm|stuttgart|sydney"
+            "|taipei|tallinn|tehran|tel aviv|tokyo|toronto|turin|vancouver|venice|vienna|vilnius|warsaw|washington"
+            "|zagreb|zürich|zurich|california|texas|florida|deutschland|österreich|schweiz|frankreich|wien|münchen|köln"
+            "|españa|méxico|brasil|italia|roma|milano|москва|россия"
+        ),
+        description="Places: `(Berlin, 2020)` cites nobody unless the reference list has such an author. Case-folded.",
+    )
     longest_range: int = Field(200, gt=0, description="Most numbers that a range such as [3-5] may stand for.")
     clause_min_words: int = Field(3, ge=1, description="Fewest words of a clause that is cited by itself.")
     cell_sentence_words: int = Field(

@@ -143,3 +143,37 @@ def test_a_link_whose_address_is_a_source_cites_it_and_keeps_its_words(extracted
     )
     assert [(pair.claim, pair.target) for pair in citations.pairs] == [("Bees came, says the harbour log.", "s1")]
     assert len(citations.markers) == 1
+
+
+@pytest.mark.parametrize(
+    "formula", ["$a_{[1]}$", "$w[1]$", "$$\nv[1] = 2\n$$", r"\(k[1]\)", r"\[ h_{[1]} \]", "$E[[1]]$"]
+)
+def test_mathematics_cites_nothing(extracted: Extract, formula: str) -> None:
+    citations = extracted(f"Bees obey {formula} as shown here [2].")
+    assert targets(citations) == ["s2"]
+    assert {reason for _, reason in refused(citations)} == {"formula"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Honey costs $5 [1] and wax $6 [2].",
+        "Honey at US$5 [1], wax at A$6 [2].",
+        "Honey is dear [1], $$ or $$$ in some towns and wax too [2], $$$ and more.",
+        "$PATH names the hives [1], as $HOME does [2].",
+        "Prices fell to $4 [1]; in A$ they rose [2] to $",
+    ],
+)
+def test_prices_are_no_mathematics(extracted: Extract, text: str) -> None:
+    assert targets(extracted(text)) == ["s1", "s2"]
+
+
+def test_a_place_and_a_year_cite_nobody(extracted: Extract) -> None:
+    citations = extracted("The fair (Berlin, 2020) drew bees [1]. So it was (Alder, 2011).")
+    assert refused(citations) == [("(Berlin, 2020)", "place and year")]
+    assert [row.text for row in citations.markers if row.status == "unsupported-style"] == ["(Alder, 2011)"]
+
+
+def test_an_author_named_like_a_place_is_one_if_the_list_knows_it(extracted: Extract) -> None:
+    text = "Bees dance (Berlin, 2020).\n\n## References\n\nBerlin, I. (2020). Bee census. https://example.org/3\n"
+    assert targets(extracted(text, listed=False)) == ["s3"]

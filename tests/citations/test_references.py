@@ -187,3 +187,39 @@ def test_names_of_lists() -> None:
     assert is_list_name("**7. References:**", settings) == (True, False)
     assert is_list_name("Notes", settings) == (True, True)
     assert is_list_name("Sources of error", settings) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "targets_wanted"),
+    [
+        ("A cent fell\n[[1]](https://example.org/1). Bees came.", ["s1"]),
+        ("A cent fell\n[1](https://example.org/1). Bees came.", ["s1"]),
+        ("Bees came [1](https://example.org/1).\n[2](https://example.org/2) says so.", ["s1", "s2"]),
+        ("Bees came\n[1](https://example.org/1). Ants\n[2](https://example.org/2). Wasps too.", ["s1", "s2"]),
+        ("> Bees came to all plots\n> [[3]](https://example.org/3), then left.", ["s3"]),
+        (
+            "Bees came.\n\n[1](https://example.org/1) reports ants.\n\n[2](https://example.org/2) does not.",
+            ["s1", "s2"],
+        ),
+    ],
+)
+def test_a_line_that_goes_on_with_a_paragraph_is_no_list(
+    extracted: Extract, text: str, targets_wanted: list[str]
+) -> None:
+    citations = extracted(text, listed=False)
+    assert targets(citations) == targets_wanted
+    assert not citations.references
+    assert citations.prose[-1][1] == len(text)
+
+
+def test_a_numbered_line_in_the_middle_of_a_sentence_is_no_list(extracted: Extract) -> None:
+    text = "The census of bees stands at\n[1] https://example.org/1 and in a drawer.\n"
+    assert not extracted(text, listed=False).references
+
+
+@pytest.mark.parametrize("above", ["Bees came [1].", "Bees came [1]:", "# Bees [1]", "| bees | [1] |\n|---|---|"])
+def test_a_list_right_below_the_text_stays_one(extracted: Extract, above: str) -> None:
+    text = f"{above}\n[1] Harbour log. https://example.org/1\n[2] Weather diary. https://example.org/2"
+    citations = extracted(text, listed=False)
+    assert [entry.n for entry in citations.references] == ["1", "2"]
+    assert [row.text for row in citations.markers] == ["[1]"]

@@ -38,7 +38,7 @@ def extract(document: Document, own: Sequence[Source], shared: SourceCatalogue |
     listed = references.read(text, page, rules, document.body_start)
     binder = Binder(document, SourceCatalogue.build(own), shared or _EMPTY, listed)
     found = [token for token in markers.scan(page, text, rules) if not _in_regions(token.start, listed.regions)]
-    tokens = _settled(markers.checked(found, text), text, binder)
+    tokens = _settled(markers.checked(found, text), text, binder, frozenset(rules.places))
     if not any(token.refused is None and token.kind != "wikilink" and not token.keeps_text for token in tokens):
         tokens = _with_parentheses(tokens, page, listed, binder, settings)
     rows = _Rows(document, binder, settings)
@@ -75,25 +75,37 @@ def _in_regions(position: int, regions: Sequence[Range]) -> bool:
     return index >= 0 and position < regions[index][1]
 
 
-def _settled(tokens: Sequence[Token], text: str, binder: Binder) -> list[Token]:
+def _settled(tokens: Sequence[Token], text: str, binder: Binder, places: frozenset[str]) -> list[Token]:
     """Refuse what only the document's own numbering tells from a citation; drop links to pages that are no source."""
-    bound = {token.kind for token in tokens if not token.refused and binder.bind(token, token.targets[0].label).source}
+    bound = {token.kind for token in tokens if not token.refused and binder.bind(token, _label(token)).source}
     superscripts = "superscript" in bound and bound.isdisjoint({"bracket", "footnote", "lens"})
     settled: list[Token] = []
     for token in tokens:
         if token.keeps_text:
-            if binder.bind(token, token.targets[0].label).source:
+            if binder.bind(token, _label(token)).source:
                 settled.append(token)
             continue
         if token.kind == "name-year":  # one capitalised word and a year: a citation only if the list knows it
-            if binder.bind(token, token.targets[0].label).by:
+            if binder.bind(token, _label(token)).by:
                 settled.append(replace(token, kind="author-year"))
             elif text[token.start] == "[":
                 settled.append(replace(token, kind="bracket", refused="year"))
             continue
+        if token.kind == "author-year" and _is_place(token, places) and not binder.bind(token, _label(token)).by:
+            settled.append(_refused(token, "place and year"))
+            continue
         reason = token.refused or _not_numbering(token, binder, superscripts)
         settled.append(token if reason == token.refused else _refused(token, reason))
     return settled
+
+
+def _label(token: Token) -> str:
+    return token.targets[0].label
+
+
+def _is_place(token: Token, places: frozenset[str]) -> bool:
+    """`(Berlin, 2020)`, by the list of places."""
+    return len(token.targets) == 1 and _label(token).rpartition(" ")[0].casefold() in places
 
 
 def _refused(token: Token, reason: str | None) -> Token:

@@ -7,6 +7,7 @@ Tokens are found in the page's `view` (code and addresses are masked there), so 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -76,6 +77,13 @@ _LEAK = re.compile(
     r"|\[cite_start\]|\[/?span_\d{1,4}\](?:\((?:start|end)_span\))?"
 )
 _LEAK_HINT = re.compile(r"[\ue200-\ue20f]|turn\d|oai|cite_start|span_\d")
+_FORMULA = re.compile(
+    r"(?<!\$)\$\$[^$]{1,4000}\$\$(?!\$)"
+    r"|(?<![\\$\w])\$(?![\s\d$])[^$\n]{1,300}(?<![\s\\])\$(?![\d$])"
+    r"|\\\((?:(?!\\\)).){1,300}\\\)|\\\[\s(?:(?!\\\]).){1,4000}\s\\\]",
+    re.DOTALL,
+)
+_THREE_WORDS = re.compile(r"[^\W\d_]{2,},?\s[^\W\d_]{2,},?\s[^\W\d_]{2,}")
 _LINK_TEXT = re.compile(rf"[\[(\s^#]*(?P<list>\d{{1,4}}(?:\s*[,;{_DASH}]\s*\d{{1,4}})*)[\])\s]*")
 _WORD_BEFORE = re.compile(r"(?<!\w)[^\W\d_]\w*$")
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+$")
@@ -331,22 +339,37 @@ def _author_year_tokens(view: str) -> Iterator[Token]:
 
 
 def checked(tokens: Sequence[Token], text: str) -> list[Token]:
-    """The tokens of the prose, those refused that stand where no citation can: an index, an equation's number, a ratio.
+    """The tokens of the prose, those refused that stand where no citation can: a formula, an index, a label, a ratio.
 
     Whether numbers stick to words, as in `quake[1]`, is a document's style, and no sign of an index by itself.
     """
     singles = [t for t in tokens if t.kind in ("bracket", "wikilink") and t.targets[0].label.isdigit()]
     attached = sum(not text[t.start - 1 : t.start].isspace() for t in singles)
     attached_style = attached * 2 >= len(singles) > 2
+    formulas = _formulas(text)
     return [
         replace(token, refused=reason)
-        if token.refused is None and (reason := _refusal(token, text, attached_style))
+        if token.refused is None and (reason := _refusal(token, text, attached_style, formulas))
         else token
         for token in tokens
     ]
 
 
-def _refusal(token: Token, text: str, attached_style: bool) -> str | None:
+def _formulas(text: str) -> list[tuple[int, int]]:
+    """Mathematics as TeX writes it: `$x$`, `$$x$$`, `\\(x\\)`, `\\[ x \\]`; prices and words make none."""
+    if "$" not in text and "\\(" not in text and "\\[" not in text:
+        return []
+    return [match.span() for match in _FORMULA.finditer(text) if not _THREE_WORDS.search(match.group())]
+
+
+def _in_formula(token: Token, formulas: Sequence[tuple[int, int]]) -> bool:
+    index = bisect_right(formulas, (token.start, token.end)) - 1
+    return index >= 0 and token.end <= formulas[index][1]
+
+
+def _refusal(token: Token, text: str, attached_style: bool, formulas: Sequence[tuple[int, int]]) -> str | None:
+    if formulas and not token.keeps_text and token.kind != "link" and _in_formula(token, formulas):
+        return "formula"
     numeric = token.targets[0].label.isdigit()
     if token.kind not in ("bracket", "wikilink") or not numeric:
         return None

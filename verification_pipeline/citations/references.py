@@ -63,6 +63,11 @@ _ADDRESS_IN = re.compile(r"(?:https?|ftp)://|\bwww\.|\bdoi:|\b10\.\d{4,9}/|\barx
 _CITED_YEAR = re.compile(r"\((?:1[5-9]|20)\d\d[a-z]?(?:,[^()\n]{0,20})?\)")
 _MARK_IN_PROSE = re.compile(r"\S\s?\[\d{1,3}\]")
 _CITES = re.compile(r"\S\s?(?:\[\d{1,3}\]|\[\[\d{1,3}\]\])")
+_LINKED_NUMBER = re.compile(r"[ \t>]*\[(?:\[\d{1,4}\]|\d{1,4})\]\([^()\s]*\)")
+_SENTENCE_GOES_ON = re.compile(r"\s*(?:[.,;:!?)。，；：！？）](?:\s|$)|[a-zà-öø-ÿ])")
+_TABLE_LINE = re.compile(r"[ \t>]*\|")
+_STOPS = frozenset(("", *".!?…:。！？："))
+_CLOSING = " \t\"'”’»)]}*_`"
 _MARKUP = re.compile(r"[*_#:：`\\]+|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]")
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*[.)]?|[IVX]{1,5}[.)]|[A-H][.)])\s+")
 _LINKED = re.compile(
@@ -170,7 +175,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[Range]:
 
 @dataclass(slots=True)
 class _Open:
-    """An entry while its lines are read."""
+    """An entry while its lines are read; `joined` if its first line may go on with the sentence above."""
 
     label: str | None
     footnote: bool
@@ -178,6 +183,7 @@ class _Open:
     body: int
     end: int
     dotted: bool = False
+    joined: bool = False
 
 
 def _entries(text: str, start: int, end: int, weak: bool) -> tuple[list[Entry], int]:
@@ -366,20 +372,39 @@ def _footnotes(text: str, page: Page) -> Iterator[tuple[Entry, Range]]:
 def _unheaded(text: str, start: int, regions: list[Range]) -> Iterator[tuple[list[Entry], Range]]:
     """Runs of numbered lines that name addresses, without a heading: `[1] Title. https://…`."""
     run: list[_Open] = []
+    above = ""  # the line of prose right above, if there is one
     for first, last in _lines(text, start, len(text)):
         line = text[first:last]
         if not line.strip():
+            above = ""
             continue
         opened = _opened(first, line) if not _inside(first, regions) else None
-        if opened is not None and opened.label is not None and not opened.footnote:
+        if opened is not None and opened.label is not None and not (opened.footnote or _cites_in_prose(line, above)):
             opened.end = last
+            opened.joined = not run and _is_broken_off(above) and not opened.dotted
             run.append(opened)
+            above = ""
         elif run and opened is None and _goes_on(text, run[-1], line):
             run[-1].end = last
         else:
             yield from _kept_run(text, run, at_end=False)
-            run = []
+            run, above = [], line
     yield from _kept_run(text, run, at_end=True)
+
+
+def _cites_in_prose(line: str, above: str) -> bool:
+    """Whether a line begins with a linked number that is a marker: hard-wrapped prose, or a number as the subject."""
+    linked = _LINKED_NUMBER.match(line)
+    return linked is not None and bool(_is_paragraph(above) or _SENTENCE_GOES_ON.match(line, linked.end()))
+
+
+def _is_paragraph(line: str) -> bool:
+    return bool(line) and not (_HEADING_LINE.match(line) or _RULE.match(line) or _TABLE_LINE.match(line))
+
+
+def _is_broken_off(line: str) -> bool:
+    """Whether a line of prose ends in the middle of a sentence."""
+    return _is_paragraph(line) and line.rstrip(_CLOSING)[-1:] not in _STOPS
 
 
 def _goes_on(text: str, current: _Open, line: str) -> bool:
@@ -390,7 +415,7 @@ def _goes_on(text: str, current: _Open, line: str) -> bool:
 def _kept_run(text: str, run: list[_Open], *, at_end: bool) -> Iterator[tuple[list[Entry], Range]]:
     """The run as entries, if it is a list and no prose that begins with numbers or markers."""
     dotted = any(opened.dotted for opened in run)
-    if len(run) < 2 and (dotted or not (run and at_end)):
+    if len(run) < 2 and (dotted or not (run and at_end) or run[0].joined):
         return
     if dotted and not at_end:
         return
