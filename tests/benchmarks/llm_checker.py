@@ -184,9 +184,12 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=1_500)
     parser.add_argument("--pairs", type=int, default=3, help="pairs a source, hence a request")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--delay", type=float, choices=[0.0, 0.2], help="one setting only, seconds")
     options = parser.parse_args()
     os.environ["OPENAI_API_KEY"] = KEY
     for delay, in_flight in ((0.0, 16), (0.2, 64)):
+        if options.delay not in (None, delay):
+            continue
         figures = measure(delay, in_flight, options.requests, options.pairs, options.repeats)
         ideal = in_flight / delay if delay else None
         print(json.dumps({"delay_ms": delay * 1000, "in_flight": in_flight, "ideal": ideal, **figures}, indent=1))

@@ -51,7 +51,9 @@ class Script:
     """Response formats it knows; it refuses others with `format_status`."""
     format_status: int = 400
     limit: int | None = None
-    """Requests allowed a second; more get 429. The headers say what is left."""
+    """Requests allowed a second; more get 429."""
+    told: bool = True
+    """Whether the headers say what is left."""
     retry_after: bool = True
     cached: int = 0
     polls: int = 1
@@ -264,7 +266,8 @@ async def _chat(script: Script, number: int, body: dict[str, Any], prompt: Promp
         script.window = (second, script.window[1] + 1 if script.window[0] == second else 1)
         left = script.limit - script.window[1]
         reset = f"{int((1 - time.monotonic() % 1) * 1000) + 1}ms"
-        headers = {"x-ratelimit-remaining-requests": str(max(0, left)), "x-ratelimit-reset-requests": reset}
+        if script.told:
+            headers = {"x-ratelimit-remaining-requests": str(max(0, left)), "x-ratelimit-reset-requests": reset}
         if left < 0:
             script.refused += 1
             wait = {"retry-after-ms": reset.removesuffix("ms")} if script.retry_after else {}
