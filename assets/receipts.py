@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from assets.registry import check_spec, results, spec
+from verification_pipeline.fleet import FILE
 from verification_pipeline.night import Night
 from verification_pipeline.receipts.inputs import input_tables
 from verification_pipeline.stages.assembling import assemble_receipts
@@ -55,7 +56,14 @@ def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[No
             group_name="fleet",
             kinds={"duckdb"},
             description="Every table but the texts, with column comments and the views of sql/.",
-        )
+        ),
+        dg.AssetSpec(
+            "fleet_page",
+            deps=["verification_duckdb"],
+            group_name="fleet",
+            kinds={"html"},
+            description="The state of the archive on one page, with trends and links to receipts.",
+        ),
     ],
     check_specs=[
         *(check_spec(name) for name in _CLOSING),
@@ -78,3 +86,5 @@ def fleet(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]
     yield dg.MaterializeResult(
         asset_key="verification_duckdb", metadata={"path": str(path), "bytes": path.stat().st_size}
     )
+    page = night.store.root / FILE
+    yield dg.MaterializeResult(asset_key="fleet_page", metadata={"path": dg.MetadataValue.path(page)})

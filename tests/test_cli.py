@@ -41,7 +41,7 @@ def night(command, tmp_path):
 
 
 def files(out: Path) -> dict[str, bytes]:
-    changing = {".lock", ".holder", "metrics.parquet", "runs.parquet", "verification.duckdb"}
+    changing = {".lock", ".holder", "metrics.parquet", "runs.parquet", "verification.duckdb", "fleet.html"}
     return {
         str(path.relative_to(out)): path.read_bytes()
         for path in sorted(out.rglob("*"))

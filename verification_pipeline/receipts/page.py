@@ -6,24 +6,22 @@ hash; without script everything but the next/previous keys works. It is built to
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from verification_pipeline import __version__
-from verification_pipeline.receipts.rendering import document_html, harmless
+from verification_pipeline import __version__, pages
+from verification_pipeline.receipts.rendering import document_html
 
 TextOf = Callable[[str], str | None]
 Row = Mapping[str, Any]
 
+_PACKAGE = "verification_pipeline.receipts"
 _AROUND = 400  # code points of a source shown on each side of the evidence
 _LABEL = 16
 
@@ -77,16 +75,17 @@ def render(receipt: Row, text_of: TextOf) -> str:
     text = text_of(sha) if sha else None
     body = None if text is None else document_html(text, _pieces(receipt, pairs, text))
     counted = Counter(pair.state for pair in pairs)
+    style, script = (pages.part(_PACKAGE, name) for name in ("receipt.css", "receipt.js"))
     return _template("receipt.html").render(
         receipt=receipt,
         mark=Markup(mark(receipt["id"])),  # noqa: S704 - a hash and a version
         pairs=pairs,
         body=body,
         states=[(state, sign, words, counted[state]) for state, (sign, words) in STATES.items() if counted[state]],
-        style=_part("receipt.css"),
-        script=_part("receipt.js"),
-        style_hash=_hash(_part("receipt.css")),
-        script_hash=_hash(_part("receipt.js")),
+        style=style,
+        script=script,
+        style_hash=pages.source_hash(style),
+        script_hash=pages.source_hash(script),
     )
 
 
@@ -173,36 +172,5 @@ def _together(markers: Iterable[Row]) -> Iterator[tuple[int, int, list[Row]]]:
         yield group[0]["start"], end, group
 
 
-def _shown(value: Any) -> Any:
-    """What an expression of a template prints: nothing for None, words without controls."""
-    if value is None:
-        return ""
-    return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("verification_pipeline.receipts"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
 def _template(name: str) -> jinja2.Template:
-    return _environment().get_template(name)
-
-
-@cache
-def _part(name: str) -> Markup:
-    loader = _environment().loader
-    assert loader is not None
-    return Markup(loader.get_source(_environment(), name)[0])  # noqa: S704 - shipped with the package
-
-
-def _hash(part: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+    return pages.environment(_PACKAGE).get_template(name)

@@ -1,4 +1,4 @@
-"""The close of a night: changes, metrics, the DuckDB file, the row of `runs`, and the baseline for the next night."""
+"""The close of a night: changes, metrics, the row of `runs`, the DuckDB file, the fleet page, the next baseline."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime
 
 import polars as pl
 
-from verification_pipeline import __version__, duckdb_file, tables
+from verification_pipeline import __version__, duckdb_file, fleet, tables
 from verification_pipeline.night import Night
-from verification_pipeline.stages import exposure
 from verification_pipeline.receipts.causes import UNEXPLAINED
+from verification_pipeline.stages import exposure
 from verification_pipeline.stages.assembling import count_metrics, record_changes, set_baseline
 from verification_pipeline.summary import summarise
 
@@ -57,6 +57,7 @@ def close(night: Night) -> dict[str, int]:
     duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file)
     set_baseline(night)
     exposure.write_file(store)
+    fleet.write(store)
     night.progress("closing", 1, 1)
     unexplained = changes.filter(cause=UNEXPLAINED).height
     return {"changes": changes.height, "metrics": fresh.height, "runs": 1, "unexplained": unexplained}
