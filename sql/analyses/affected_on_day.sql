@@ -9,7 +9,7 @@ SELECT
     document_date,
     document_key,
     work_id,
-    known_from,
+    retracted_from,
     notice_date,
     notice_url,
     registers,
@@ -17,6 +17,6 @@ SELECT
 FROM retracted_citations
 WHERE
     blocks
-    AND known_from <= CAST($day AS DATE)
-    AND (known_to IS NULL OR known_to > CAST($day AS DATE))
+    AND retracted_from <= CAST($day AS DATE)
+    AND (retracted_to IS NULL OR retracted_to > CAST($day AS DATE))
 ORDER BY corpus, document_id, work_id

@@ -1,6 +1,6 @@
 -- says: Documents that cite a work which became retracted between two days (both included).
 -- grain: (document, work, run of days on which it reads as retracted)
--- key: document_key, work_id, known_from
+-- key: document_key, work_id, retracted_from
 -- asks: the integrity officer: which documents cite a paper retracted this week?
 -- params: first = 2026-03-01, last = 2026-03-07
 SELECT
@@ -10,7 +10,7 @@ SELECT
     document_date,
     document_key,
     work_id,
-    known_from,
+    retracted_from,
     notice_date,
     notice_url,
     cited_when,
@@ -18,7 +18,7 @@ SELECT
     blocks
 FROM retracted_citations
 WHERE
-    known_from BETWEEN CAST($first AS DATE) AND CAST($last AS DATE)
+    retracted_from BETWEEN CAST($first AS DATE) AND CAST($last AS DATE)
     -- of a work never looked at before, only the notice can say that it was retracted already
     AND NOT (first_look AND notice_date IS NOT NULL AND notice_date < CAST($first AS DATE))
-ORDER BY known_from DESC, corpus, document_id, work_id
+ORDER BY retracted_from DESC, corpus, document_id, work_id

@@ -1,6 +1,6 @@
 -- says: Documents that cite a work while it reads as retracted, and whether they cited it before the notice or after.
 -- grain: (document, cited work, run of days on which it reads as retracted)
--- key: document_key, work_id, known_from
+-- key: document_key, work_id, retracted_from
 -- asks: the integrity officer: which documents are affected, since when?
 WITH ordered AS (
     SELECT
@@ -18,8 +18,8 @@ numbered AS (
 retracted AS (
     SELECT
         work_id,
-        min(valid_from) AS known_from,
-        nullif(max(coalesce(valid_to, DATE 'infinity')), DATE 'infinity') AS known_to,
+        min(valid_from) AS retracted_from,
+        nullif(max(coalesce(valid_to, DATE 'infinity')), DATE 'infinity') AS retracted_to,
         bool_or(first_look) AS first_look,
         arg_max(struct_pack(date, notice_url, flags, registers, stale), valid_from) AS last
     FROM numbered
@@ -33,8 +33,8 @@ SELECT
     m.document_key,
     m.work_id,
     m.doi,
-    r.known_from,
-    r.known_to,
+    r.retracted_from,
+    r.retracted_to,
     r.first_look,
     r.last.date AS notice_date,
     r.last.notice_url AS notice_url,
@@ -53,4 +53,4 @@ SELECT
 FROM retracted AS r
 JOIN doi_mentions AS m USING (work_id)
 JOIN documents AS d USING (document_key)
-ORDER BY d.corpus, d.document_id, m.work_id, r.known_from
+ORDER BY d.corpus, d.document_id, m.work_id, r.retracted_from

@@ -99,7 +99,7 @@ def test_a_spell_of_retraction_is_one_row_whatever_else_moves_in_it(folder):
         ("retracted", day(20), None, {"date": None}),
     )
     rows = retracted_citations(store, statuses).filter(pl.col("document_id") == "early")
-    assert rows.select("known_from", "known_to", "notice_date", "first_look", "cited_when").rows() == [
+    assert rows.select("retracted_from", "retracted_to", "notice_date", "first_look", "cited_when").rows() == [
         (day(5), day(12), day(3), False, "before"),
         (day(20), None, None, False, "unknown"),
     ]
@@ -107,7 +107,7 @@ def test_a_spell_of_retraction_is_one_row_whatever_else_moves_in_it(folder):
         (first, last): on_days(store, statuses, day(first), day(last)).filter(pl.col("document_id") == "early")
         for first, last in ((1, 4), (4, 6), (6, 12), (8, 9), (13, 31))
     }
-    assert {span: rows["known_from"].to_list() for span, rows in between.items()} == {
+    assert {span: rows["retracted_from"].to_list() for span, rows in between.items()} == {
         (1, 4): [],
         (4, 6): [day(5)],
         (6, 12): [],
@@ -128,4 +128,4 @@ def test_a_work_first_looked_at_became_retracted_when_its_notice_says(folder):
 def test_days_that_nobody_swept_part_two_spells(folder):
     statuses = periods(("retracted", day(1), day(3), {}), ("retracted", day(9), None, {}))
     rows = retracted_citations(night(folder), statuses).filter(pl.col("document_id") == "early")
-    assert rows.select("known_from", "known_to").rows() == [(day(1), day(3)), (day(9), None)]
+    assert rows.select("retracted_from", "retracted_to").rows() == [(day(1), day(3)), (day(9), None)]

@@ -38,8 +38,8 @@ def on_days(store: Store, statuses: pl.DataFrame, first: date, last: date) -> pl
     """
     if first < last:
         return _asked(store, statuses, queries.load(_NEWLY), {"first": first, "last": last})
-    lasting = pl.col("known_to").is_null() | (pl.col("known_to") > last)
-    return retracted_citations(store, statuses).filter((pl.col("known_from") <= last) & lasting)
+    lasting = pl.col("retracted_to").is_null() | (pl.col("retracted_to") > last)
+    return retracted_citations(store, statuses).filter((pl.col("retracted_from") <= last) & lasting)
 
 
 def newly_affected(store: Store) -> pl.DataFrame:
@@ -59,7 +59,7 @@ def write_file(store: Store) -> bool:
 
 
 def _current(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.filter(pl.col("known_to").is_null()).drop("known_to", "first_look")
+    return rows.filter(pl.col("retracted_to").is_null()).drop("retracted_to", "first_look")
 
 
 def _blocked_before(path: Path) -> pl.DataFrame:
