@@ -3,8 +3,9 @@
     python -m training.calibrate --work DIR --out verification_pipeline/checkers/embedded/model.npz
 
 Curves are fitted on scores of rows whose group the scoring models did not see. What the scores are worth is learned
-inside the sets (each with a constant of its own), how probable that makes a verdict over all of them together. Answers to the rows of sets that were
-trained on are those of curves fitted on the other folds; they go to `training/answers.json.gz` (`--answers`).
+inside the sets (each with a constant of its own), how probable that makes a verdict over all of them together.
+Probabilities of the rows of sets that were trained on, by curves fitted on the other folds, go to `answers.npz` in the
+work folder.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 
 from training.train_trees import Table
 from verification_pipeline.checkers.embedded.calibration import Calibration
+from verification_pipeline.checkers.embedded.model import with_veto
 
-INPUTS = ("coverage", "intact", "partial", "against")
+INPUTS = ("coverage", "veto", "partial", "against")
 EDITED = 0.0
 """Weight of an edited claim beside a labelled one."""
 SETS = {
@@ -49,24 +51,23 @@ def logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, ridge: float = 2.
 
 def curves(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> Calibration:
     """The three curves, fitted on some rows."""
-    edited = ~table.real & ~np.isin(table.kind, ["moved", "trimmed"]) & ~np.char.startswith(table.kind, "sentence")
+    edited = ~table.real & ~np.isin(table.kind, ["moved", "trimmed"])
     weight = np.array([SETS.get(family, 1.0) for family in table.family]) * np.where(edited, EDITED, 1.0)
-    seen = rows & (table.fold >= 0) & (table.label != "-")
+    seen = rows & (table.fold >= 0) & (table.label != "-") & (table.dataset != "wice/subclaim_partial_train")
     graded = seen & table.real & np.isin(table.label, ["P", "U"])
     graded &= np.isin(table.family, ["wice", "citation_integrity", "factcheck_gpt", "expertqa"])
-    graded &= table.dataset != "wice/subclaim_partial_train"
     refused = seen & table.real & np.isin(table.label, ["C", "P", "U"]) & (table.family != "summedits")
     jobs = (
         (seen & (table.real | edited), table.label == "S", ("coverage",)),
-        (refused, table.label == "C", ("against", "intact")),
+        (refused, table.label == "C", ("against", "veto")),
         (graded, table.label == "P", ("partial", "coverage")),
     )
     weights = np.zeros((len(jobs), len(INPUTS) + 1))
     for k, (chosen, truth, names) in enumerate(jobs):
         x = np.column_stack([scores[name][chosen] for name in names])
         y = truth[chosen].astype(float)
-        sets = np.unique(table.dataset[chosen])
-        which = (table.dataset[chosen][:, None] == sets[None, 1:]).astype(float)
+        family = np.where(table.real, table.family, "edited")[chosen]
+        which = (family[:, None] == np.unique(family)[None, 1:]).astype(float)
         slopes = logistic(np.column_stack([x, which]), y, weight[chosen])[: len(names)]
         even = weight[chosen]
         if k == 2:  # part and nothing are told apart without a belief which is more common
@@ -86,7 +87,7 @@ def main() -> None:
     options = parser.parse_args()
     table = Table(options.work)
     with np.load(options.work / "tree_scores.npz") as kept:
-        scores = {name: kept[name] for name in kept.files if name != "rows"}
+        scores = with_veto({name: kept[name] for name in kept.files if name != "rows"})
     everything = np.ones(len(table.real), bool)
     final = curves(table, scores, everything)
     p = {name: np.zeros(len(table.real)) for name in ("supported", "contradicted", "partial", "absent")}

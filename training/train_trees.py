@@ -24,6 +24,8 @@ WEIGHTS = {
     "summedits": 0.35,
 }
 """Of a row, by family: small sets of whole pages count more than large sets of snippets."""
+BUILT = ("fever_symmetric", "summedits")
+"""Families whose false claims were made from true ones: what is wrong in them is a change, not a lack."""
 RISING = re.compile(
     r"(page|window|evidence)_(share|exact|words)|run_|clause_(min|mean|joint|last)|figures_(share|company|sided)"
     r"|names_(company|sided)|near_(kept|pairs)|window_pairs|fuzz_|order$"
@@ -148,9 +150,13 @@ class Table:
             np.char.startswith(self.kind, "sentence") & (self.label == "S")
         )
         weight = np.where(self.real, self.weight, 0.25 * self.weight)
-        coverage = Task(seen & (self.real | moved | trimmed), self.label == "S", weight, self.dataset, 300)
-        pairs = seen & (false | harmless | (self.real & (self.label == "S")))
-        intact = Task(pairs, ~false, np.ones(len(pairs)), self.dataset, 500)
+        built = np.isin(self.family, BUILT)
+        whole = seen & (self.real | moved | trimmed | harmless)
+        share = np.select([harmless, built], [0.3, 0.5], 1.0)
+        coverage = Task(whole, self.label == "S", share * weight, self.dataset, 300)
+        pairs = seen & (false | harmless | (self.real & ((self.label == "S") | built)))
+        even = np.where(self.real & built, 0.5, 1.0)
+        intact = Task(pairs, self.label == "S", even, self.family, 500)
         graded = seen & (self.real | moved) & np.isin(self.label, ["P", "U", "C"])
         graded &= np.isin(self.family, ["wice", "citation_integrity", "factcheck_gpt", "expertqa"])
         partial = Task(graded, self.label == "P", weight, self.dataset, 150)

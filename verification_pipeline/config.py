@@ -298,23 +298,23 @@ class Embedded(Section):
         ("en",), description="Languages of documents it was measured on; pairs of others are not checked."
     )
     min_confidence: float = Field(
-        0.7, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
+        0.6, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
     )
     guards: bool = Field(True, description="Whether figures, names, negations and opposites may forbid `supported`.")
     gainsaying_share: float = Field(
         0.5, ge=0, le=1, description="Weighted share of the claim that a sentence holds before it can contradict it."
     )
     figure_company: float = Field(
-        0.2, ge=0, le=1, description="Share of the words around a figure that must stand around it in the source too."
+        0.3, ge=0, le=1, description="Share of the words around a figure that must stand around it in the source too."
     )
     intact_log_odds: float = Field(
-        -0.3, description="Log-odds of an unedited claim below which its wording is doubted."
+        -0.5, description="Log-odds of an unedited claim below which its wording is doubted."
     )
     elsewhere_below: float = Field(
         0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
     )
     elsewhere_supported: float = Field(
-        0.8, ge=0, le=1, description="Probability that makes another source the right one."
+        0.6, ge=0, le=1, description="Probability that makes another source the right one."
     )
     elsewhere_share: float = Field(
         0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."

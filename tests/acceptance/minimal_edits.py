@@ -22,6 +22,7 @@ import numpy as np
 
 from tests.acceptance.embedded_table import FAMILIES, Labelled, items_of, labelled
 from verification_pipeline.checkers.embedded import EmbeddedChecker
+from verification_pipeline.checkers.embedded.lexicon import related, short
 from verification_pipeline.checkers.protocol import Judgement
 from verification_pipeline.checkers.retrieval import WordRetriever
 from verification_pipeline.config import Embedded
@@ -199,7 +200,7 @@ def unknown_opposite(before: str, after: str, checker: EmbeddedChecker) -> bool:
     if len(changed) != 1:
         return False
     x, y = (WordIndex.build(word).words[:1] for word in changed[0])
-    return not np.isin(y, checker.model.lexicon.opposites_of(x)[1]).any()
+    return not np.isin(short(y), related(checker.model.lexicon.opposites, x)[1]).any()
 
 
 def main() -> None:

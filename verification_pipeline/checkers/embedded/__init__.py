@@ -2,7 +2,7 @@
 
     retrieve   which sentences hold which words of the claim
     features   what overlap, figures, names, clauses and word order say
-    model      trees over the features, shipped as arrays        cross        a small sentence model beside them
+    model      trees over the features, shipped as arrays
     calibration  probabilities                                   guards       what forbids `supported`
     rationale  one line for a person
 
@@ -23,7 +23,7 @@ from verification_pipeline.checkers.embedded.model import Model, shipped
 from verification_pipeline.checkers.embedded.rationale import rationale
 from verification_pipeline.checkers.embedded.retrieve import find
 from verification_pipeline.checkers.embedded.views import ClaimView, SourceView
-from verification_pipeline.checkers.protocol import Item, Judgement, NotChecked, Outcome, Retriever
+from verification_pipeline.checkers.protocol import Item, Judgement, NotChecked, Outcome, Retriever, Verdict
 from verification_pipeline.config import Embedded
 from verification_pipeline.keys import hash_of
 from verification_pipeline.records import Evidence
@@ -160,14 +160,14 @@ class EmbeddedChecker:
                 confidence=round(there.supported, 4),
                 model=version,
             )
-        verdict, contradicted, confidence = decide(reading, self.rules)
+        verdict, contradicted, confidence = decide(reading)
         why = rationale(reading.measured, verdict, contradicted, reading.doubts)
         if confidence < self.rules.min_confidence:
             return NotChecked(pair_id, "low-confidence", round(confidence, 4), rationale=why)
         span = _span(item.evidence, reading.measured)
         return Judgement(
             pair_id,
-            verdict,  # type: ignore[arg-type]
+            verdict,
             why,
             span,
             contradicted,
@@ -176,14 +176,15 @@ class EmbeddedChecker:
         )
 
 
-def decide(reading: Reading, rules: Embedded) -> tuple[str, bool, float]:
-    """(verdict, contradicted, confidence in it) from probabilities and doubts."""
+def decide(reading: Reading) -> tuple[Verdict, bool, float]:
+    """(verdict, contradicted, confidence in it) from probabilities and doubts.
+
+    Where the probability says supported and a guard says no, nobody knows: the confidence is 0.
+    """
     against = any(doubt.against for doubt in reading.doubts)
     refused = 1 - reading.supported
-    if reading.supported >= 0.5 and not reading.doubts:
-        return "supported", False, reading.supported
     if reading.supported >= 0.5:
-        return "partially-supported", False, 0.0
+        return ("partially-supported", False, 0.0) if reading.doubts else ("supported", False, reading.supported)
     if reading.contradicted >= max(reading.partial, reading.absent) or (
         against and reading.contradicted > 0.3 * refused
     ):

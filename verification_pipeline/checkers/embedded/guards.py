@@ -13,6 +13,7 @@ import numpy as np
 
 from verification_pipeline.checkers.embedded.features import Measured
 from verification_pipeline.config import Embedded
+from verification_pipeline.text.numbers import Number
 
 Kind = Literal["figure", "name", "negation", "opposite", "wording"]
 
@@ -33,7 +34,7 @@ def doubts(m: Measured, intact: float, rules: Embedded) -> tuple[Doubt, ...]:
     best = float((m.share @ m.found.held).max(initial=0.0))
     near = best >= rules.gainsaying_share
     for number, there, company in m.figures:
-        if there < 1 or company < rules.figure_company:
+        if there < 1 or company < rules.figure_company or (near and _another_figure(m, number)):
             found.append(Doubt("figure", number.text, near))
     if near:
         claim, nearest, _ = m.counts(m.negations)
@@ -45,3 +46,12 @@ def doubts(m: Measured, intact: float, rules: Embedded) -> tuple[Doubt, ...]:
     if intact < rules.intact_log_odds:
         found.append(Doubt("wording", "", False))
     return tuple(found)
+
+
+def _another_figure(m: Measured, number: Number) -> bool:
+    """Whether the nearest sentence gives, for this number, one of the same unit and kind that the claim lacks."""
+    there = m.source.numbers(m.nearest)
+    if any(number.same_quantity(other) for other in there):
+        return False
+    alike = [other for other in there if other.unit == number.unit and other.kind == number.kind]
+    return any(not any(other.same_quantity(mine) for mine in m.claim.numbers) for other in alike)

@@ -64,7 +64,12 @@ class Model:
 
     def scores(self, rows: F32) -> dict[str, NDArray[np.float64]]:
         """The log-odds of every head for each row of features."""
-        return {name: trees(rows) for name, trees in self.heads.items()}
+        return with_veto({name: trees(rows) for name, trees in self.heads.items()})
+
+
+def with_veto(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    """The scores and `veto`: signs of a change count against a claim, their absence does not count for it."""
+    return {**scores, "veto": np.minimum(scores["intact"], 0)}
 
 
 def read(path: Path) -> Model:
@@ -72,8 +77,12 @@ def read(path: Path) -> Model:
     with np.load(path, allow_pickle=False) as kept:
         try:
             lexicon = Lexicon(
-                *(kept[name] for name in ("hashes", "rarity", "synonyms", "opposites", "far_opposites")),
-                unseen=float(kept["unseen"]),
+                kept["hashes"],
+                kept["rarity"],
+                kept["synonyms"],
+                kept["opposites"],
+                kept["far_opposites"],
+                float(kept["unseen"]),
             )
             heads = {
                 name: Trees(

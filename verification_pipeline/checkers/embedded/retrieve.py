@@ -26,10 +26,10 @@ STEM_SHARE, SYNONYM_SHARE = np.float32(0.9), np.float32(0.7)
 class Found:
     """A claim held against a source.
 
-    `held`: for each claim word (row) and each candidate sentence (column), how well the sentence holds it: 1 the word,
-    0.9 a form of it, 0.7 a synonym, 0 not. `candidates`: numbers of those sentences, rising. `in_page`: the same over the whole
-    source. `window`: first and last sentence of the best run of up to three. `evidence`: the chosen sentences,
-    best first. `share`: weighted share of the claim in the window.
+    `held`: for each claim word (row) and each candidate sentence (column), how well the sentence holds it: 1 the
+    word, 0.9 a form of it, 0.7 a synonym, 0 not. `candidates`: numbers of those sentences, rising. `in_page`: the
+    same over the whole source. `window`: first and last sentence of the best run of up to three. `evidence`: the
+    chosen sentences, best first. `share`: weighted share of the claim in the window.
     """
 
     held: F32
