@@ -81,6 +81,13 @@ def test_thoughts_and_a_code_block_around_the_object_are_no_fault():
     assert set(read(Reply(content), ["p1"], OFFERED).rows) == {"p1"}
 
 
+def test_half_a_surrogate_pair_can_be_stored():
+    content = json.dumps({"rows": [row("p1", "unsupported", "a\ud800b \U0001f600")]})
+    found = read(Reply(content), ["p1"], OFFERED).rows["p1"]
+    assert found.evidence == "a?b \U0001f600"
+    assert Row.model_validate_json(found.model_dump_json()) == found
+
+
 def test_raw_line_breaks_in_a_string_are_no_fault():
     content = json.dumps({"rows": [row("p1", "supported", "two|lines")]}).replace("|", "\n")
     assert read(Reply(content), ["p1"], OFFERED).rows["p1"].evidence == "two\nlines"

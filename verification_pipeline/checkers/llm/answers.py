@@ -171,7 +171,11 @@ def _contradiction(row: Row, offered: Collection[str]) -> str | None:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
+    """An object whose names differ; half a surrogate pair in a string, which nothing could store, becomes `?`."""
+    found = {
+        name: value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+        for name, value in pairs
+    }
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in one object")
     return found
