@@ -253,7 +253,7 @@ def sweep(
     ] = None,
     known_at: Annotated[
         str | None,
-        typer.Option("--known-at", help="What was known at the end of this day (UTC); asks and stores nothing."),
+        typer.Option("--known-at", help="What was known at the end of this day (UTC); of a past day nobody is asked."),
     ] = None,
     retraction_watch: Annotated[Path | None, typer.Option(help="Retraction Watch CSV.", dir_okay=False)] = None,
     online: Annotated[

@@ -159,3 +159,7 @@ def test_a_night_leaves_its_registers_to_the_sweeps_after_it(tmp_path, monkeypat
     (store.root / "registers.json").write_text("{")
     with pytest.raises(UsageError, match="damaged"):
         last_registers(store)
+
+
+def test_every_setting_of_the_registers_is_described():
+    assert [name for name, field in Registers.model_fields.items() if not field.description] == []
