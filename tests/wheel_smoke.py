@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def run(*command: str | Path, cwd: Path) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL"))}
-    done = subprocess.run(  # noqa: S603 - fixed commands
+    done = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode:

@@ -32,11 +32,10 @@ def test_binary_is_no_text(raw):
 def test_any_bytes_are_text_or_a_reason(raw):
     try:
         text, _ = bodies.decode(raw)
-    except bodies.UnreadableBody as error:
-        assert str(error)
-    else:
-        assert "\r" not in text
-        text.encode("utf-8")
+    except bodies.UnreadableBody:
+        return
+    assert "\r" not in text
+    text.encode("utf-8")
 
 
 @pytest.mark.parametrize(
