@@ -276,7 +276,10 @@ def sweep(
     lines = _lines(dois) if dois is not None else None
     store = _store(out) if lines is None else _opened(out)
     named = config is not None or retraction_watch is not None or online
-    registers = _registers(config, retraction_watch, online) if named else works.last_registers(store)
+    if named:
+        registers = _registers(config, retraction_watch, online)
+    else:
+        registers = works.registers_by(store, known) if known else works.last_registers(store)
     with store.locked():
         if lines is None:
             if not works.any_register(registers):

@@ -19,7 +19,9 @@ from verification_pipeline.stages.works import (
     last_registers,
     listed_works,
     on_each_day,
+    registers_by,
     registers_of,
+    remember_registers,
     sweep_days,
 )
 from verification_pipeline.store import Store
@@ -76,6 +78,28 @@ def swept(tmp_path):
     later = NIGHT + timedelta(days=5)
     sweep_days(store, works, settings, (later.date(), later.date()), None, later)
     return store, works, settings, later
+
+
+def test_a_register_configured_later_makes_past_knowledge_no_less(swept):
+    store, works, settings, clock = swept
+    both = settings.model_copy(update={"crossref": True, "crossref_url": "http://127.0.0.1:9", "attempts": 1})
+    remember_registers(store, both)
+    sweep_days(store, works, both, TONIGHT, None, clock + timedelta(days=1))
+    later = clock + timedelta(days=2)
+    known = {day: registers_by(store, date(2026, 1, day)) for day in (9, 12, 16)}
+    assert [(one.retraction_watch is None, one.crossref) for one in known.values()] == [
+        (False, True),  # nobody was asked yet: all of them are missing
+        (False, False),
+        (False, True),
+    ]
+    told = {
+        day: sweep_days(store, works, one, TONIGHT, date(2026, 1, day), later).statuses for day, one in known.items()
+    }
+    assert {day: found.filter(pl.col("doi") == dyes.TIDE)["status"].item() for day, found in told.items()} == {
+        9: "unavailable",
+        12: "ok",
+        16: "unavailable",
+    }
 
 
 def status(periods: pl.DataFrame) -> list[str]:

@@ -93,6 +93,20 @@ def last_registers(store: Store) -> Registers:
         raise UsageError(f"{path} is damaged: name the registers, or run a night again") from error
 
 
+def registers_by(store: Store, known_at: date) -> Registers:
+    """The registers of the last night without those that nobody had asked by the end of a day, unless that is all.
+
+    What was known on that day is not made doubtful by a register that was configured later.
+    """
+    registers = last_registers(store)
+    asked = store.read("doi_lookups").filter(pl.col("asked_at") <= _end_of(known_at))["register"].unique()
+    later = [name for name in sweep.registers_asked(registers) if name not in asked]
+    if len(later) == len(sweep.registers_asked(registers)):
+        return registers
+    off = {name.replace("-", "_"): None if name == "retraction-watch" else False for name in later}
+    return registers.model_copy(update=off)
+
+
 def sweep_days(
     store: Store, works: pl.DataFrame, registers: Registers, days: Days, known_at: date | None, clock: datetime
 ) -> Swept:
@@ -108,8 +122,7 @@ def sweep_days(
         history = store.read("doi_statuses").join(works, on="work_id", how="semi")
     else:
         outages = []
-        moment = datetime.combine(known_at + timedelta(days=1), time(), UTC) - timedelta(microseconds=1)
-        history = sweep.known(works, _stored(store), registers, days, moment)
+        history = sweep.known(works, _stored(store), registers, days, _end_of(known_at))
     return Swept(_within(history, days), history, outages)
 
 
@@ -184,6 +197,10 @@ def _publish(store: Store) -> None:
 
 def _stored(store: Store) -> sweep.Stored:
     return sweep.Stored(*(store.read(name) for name in TABLES))
+
+
+def _end_of(day: date) -> datetime:
+    return datetime.combine(day + timedelta(days=1), time(), UTC) - timedelta(microseconds=1)
 
 
 def _within(periods: pl.DataFrame, days: Days) -> pl.DataFrame:
