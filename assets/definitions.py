@@ -1,10 +1,10 @@
-"""The code location: every asset, check, job and schedule, put together by `build_defs`."""
+"""The code location: every asset, check, job, schedule and sensor, put together by `build_defs`."""
 
 from typing import Any
 
 import dagster as dg
 
-from assets import elsewhere, inventory, jobs, reading, receipts, verdicts, voices, works
+from assets import elsewhere, inventory, jobs, reading, receipts, sensors, verdicts, voices, works
 from assets.resources import from_environment
 
 
@@ -24,8 +24,9 @@ def build_defs(**overrides: Any) -> dg.Definitions:
             receipts.receipts,
             receipts.fleet,
         ],
-        jobs=[jobs.nightly, jobs.sweep, jobs.sweep_by_day],
+        jobs=[jobs.nightly, jobs.selection, jobs.sweep, jobs.sweep_by_day],
         schedules=[jobs.every_night],
+        sensors=[sensors.batch_finished],
         resources=resources,
         executor=dg.in_process_executor,
     )

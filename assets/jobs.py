@@ -10,6 +10,12 @@ nightly = dg.define_asset_job(
     description="Verify the configured corpora, all stages.",
 )
 
+selection = dg.define_asset_job(
+    "selection",
+    selection=dg.AssetSelection.assets("batches").upstream().required_multi_asset_neighbors(),
+    description="Read the corpora and select what a checker would be given; grade nothing.",
+)
+
 sweep = dg.define_asset_job(
     "sweep",
     selection=dg.AssetSelection.assets("doi_lookups", "doi_notices", "doi_statuses"),

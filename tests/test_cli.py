@@ -208,6 +208,29 @@ def test_bad_input_is_one_clear_line(command, tmp_path, monkeypatch, arguments, 
     assert len(error.strip().splitlines()) == 1
 
 
+def test_an_estimate_sends_nothing_and_grades_nothing(command, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    corpus, out = harbour(tmp_path / "harbour"), tmp_path / "out"
+    asked = ("run", corpus, "--out", out, "--workers", 1, "--estimate", "--json")
+    status, said, _ = command(*asked, "--checker", "openai")
+    found = json.loads(said)
+    assert (status, found["answered"], found["pending"]) == (0, 0, 0)
+    assert found["pairs"] >= found["requests"] >= 1
+    assert found["cents"] > 0
+    assert not Store.open(out).files("verdicts")
+    status, _, error = command(*asked, "--checker", "none")
+    assert status == 2
+    assert "--checker openai" in error
+
+
+def test_a_model_without_a_key_is_one_clear_line(command, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    options = ("--out", tmp_path / "out", "--checker", "openai", "--workers", 1)
+    status, said, error = command("run", harbour(tmp_path / "harbour"), *options)
+    assert (status, said) == (2, "")
+    assert "OPENAI_API_KEY" in error
+
+
 def test_a_store_that_is_held_says_who_holds_it(night):
     command, out, corpus, _ = night
     with Store.open(out).locked():

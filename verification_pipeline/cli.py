@@ -107,7 +107,12 @@ def run(
         list[str] | None, typer.Option("--document", help="Only this document id (repeatable).")
     ] = None,
     recheck: Annotated[bool, typer.Option("--recheck", help="Do everything in scope again.")] = False,
-    checker: Annotated[str | None, typer.Option(help="embedded, openai, replay or none.")] = None,
+    checker: Annotated[str | None, typer.Option(help="embedded, openai, embedded+openai, replay or none.")] = None,
+    llm_mode: Annotated[str | None, typer.Option(help="online, batch or offline-file.")] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what a model's reading would cost, and send nothing.")
+    ] = False,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most cents that this run may pay a model.")] = None,
     sample: Annotated[str | None, typer.Option(help="all, strong-markers, or a share 0..1 of the rest.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the sample.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: all cores.")] = None,
@@ -122,11 +127,14 @@ def run(
     from verification_pipeline.stages.waiving import audit
     from verification_pipeline.summary import summarise
 
-    overrides = _overrides(checker=checker, sample=sample, seed=seed)
+    overrides = _overrides(checker, sample, seed, llm_mode, budget)
     count = workers or os.cpu_count() or 1
     options = Options(out, tuple(corpus or ()), config, overrides, tuple(document or ()), recheck, count, html)
     with _progress(as_json) as progress, open_night(options, progress) as night:
-        _execute("nightly", night)
+        _execute("selection" if estimate else "nightly", night)
+        if estimate:
+            _print_estimate(night, as_json=as_json)
+            return
         summary = summarise(night.store, night.scope.settings)
         waivers = audit(night.store, night.waivers, night.day)
     if as_json:
@@ -140,14 +148,39 @@ def run(
         raise typer.Exit(1)
 
 
-def _overrides(checker: str | None, sample: str | None, seed: int | None) -> dict[str, Any]:
-    sampling: dict[str, Any] = {}
-    if sample is not None:
-        sampling["sample"] = sample if sample in ("all", "strong-markers") else _share(sample)
-    if seed is not None:
-        sampling["seed"] = seed
-    chosen: dict[str, Any] = {"sampling": sampling} if sampling else {}
-    return chosen | ({"checker": {"kind": checker}} if checker else {})
+def _overrides(
+    checker: str | None, sample: str | None, seed: int | None, mode: str | None, budget: float | None
+) -> dict[str, Any]:
+    """Options as settings, nested as in a configuration file; what was not given is left out."""
+    given = {
+        ("sampling", "sample"): sample if sample in (None, "all", "strong-markers") else _share(str(sample)),
+        ("sampling", "seed"): seed,
+        ("checker", "kind"): checker,
+        ("checker", "openai", "mode"): mode,
+        ("checker", "openai", "budget_cents"): budget,
+    }
+    chosen: dict[str, Any] = {}
+    for (*sections, name), value in given.items():
+        if value is not None:
+            section = chosen
+            for key in sections:
+                section = section.setdefault(key, {})
+            section[name] = value
+    return chosen
+
+
+def _print_estimate(night: Night, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from verification_pipeline.stages.grading import estimate
+
+    found = estimate(night.store, night.scope)
+    if as_json:
+        _print_json(json.dumps(asdict(found)) + "\n")
+        return
+    price = "no price is configured for this model" if found.cents is None else f"about {found.cents:.2f} cents"
+    print(f"{found.pairs} pairs: {found.answered} answered before, {found.pending} pending")
+    print(f"{found.requests} requests, {found.input_tokens} tokens in, {found.output_tokens} out: {price}")
 
 
 def _share(value: str) -> float:

@@ -74,12 +74,12 @@ def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterat
     base = config.read_toml(options.config_file) if options.config_file else {}
     settings = config.load(base, options.overrides)
     by_corpus = {archive.name: _settings_of(archive, base, options.overrides) for archive in archives}
-    scope = Scope(by_corpus, frozenset(options.documents), options.recheck)
     waivers = read_waivers(by_corpus)
     started = datetime.now(UTC)
     store = Store.open(options.out)
     with store.locked(), workers(options.workers) as pool:
         run_id = hash_of("run", started.isoformat(), *by_corpus)[:16]
+        scope = Scope(by_corpus, frozenset(options.documents), options.recheck, run_id, started.timestamp())
         yield Night(run_id, started, store, archives, settings, scope, pool, progress, options.html, waivers)
 
 

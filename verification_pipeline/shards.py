@@ -40,6 +40,9 @@ class Scope:
     settings: Mapping[str, Settings]
     documents: frozenset[str] = frozenset()
     recheck: bool = False
+    run_id: str = ""
+    started_at: float = 0.0
+    """Seconds since the epoch."""
 
     def holds(self, corpus: str, document_id: str) -> bool:
         """Whether a document is to be worked on."""

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dagster as dg
 import polars as pl
 import pytest
 import yaml
@@ -11,6 +12,7 @@ import yaml
 import assets.verdicts
 from assets.definitions import build_defs, defs
 from assets.registry import SCHEMA_CHECK, inspect
+from assets.sensors import batch_finished
 from tests.support.corpora import harbour
 from verification_pipeline.night import Options, open_night
 from verification_pipeline.tables import TABLES
@@ -55,6 +57,16 @@ def test_nights_are_scheduled_and_jobs_are_there():
     repository = defs.get_repository_def()
     assert {job.name for job in repository.get_all_jobs()} >= {"nightly", "sweep"}
     assert [schedule.cron_schedule for schedule in repository.schedule_defs] == ["0 2 * * *"]
+    assert [sensor.name for sensor in repository.sensor_defs] == ["batch_finished"]
+
+
+def test_the_sensor_waits_while_no_batch_is_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("VERIFICATION_OUT", str(tmp_path))
+    reason = next(iter(batch_finished(dg.build_sensor_context())))
+    assert reason.skip_message == "no model was asked yet"
+    (tmp_path / "llm").mkdir()
+    reason = next(iter(batch_finished(dg.build_sensor_context())))
+    assert reason.skip_message == "0 batches running, 0 waiting"
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,20 @@ def run_info(night: Night) -> RunInfo:
         engine=__version__,
         stages=STAGES,
         registers=REGISTERS,
+        price_cents=_paid(night),
     )
+
+
+def _paid(night: Night) -> dict[str, float]:
+    """document_key → cents that this run paid for a model's reading of it."""
+    folder = night.store.root / "llm"
+    if not folder.is_dir():
+        return {}
+    from verification_pipeline.checkers.llm.ledger import Ledger
+    from verification_pipeline.checkers.llm.money import allocated
+
+    with Ledger(folder) as ledger:
+        return {key: cost.cents for key, cost in allocated(ledger, night.run_id).items()}
 
 
 def assemble_receipts(night: Night) -> ReceiptReport:

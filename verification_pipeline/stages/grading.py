@@ -10,8 +10,11 @@ import polars as pl
 from verification_pipeline import tables
 from verification_pipeline.checkers.choice import checker_of
 from verification_pipeline.checkers.grading import VerdictRow, graded, unread
-from verification_pipeline.checkers.protocol import OPEN_REASONS, Item
+from verification_pipeline.checkers.llm.checker import LLMChecker
+from verification_pipeline.checkers.llm.money import Estimate
+from verification_pipeline.checkers.protocol import OPEN_REASONS, Item, Run
 from verification_pipeline.checkers.retrieval import WordRetriever
+from verification_pipeline.errors import UsageError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
@@ -54,7 +57,8 @@ class Grading:
 
     def compute(self, store: Store, scope: Scope, shard: int, keys: list[str]) -> dict[str, pl.DataFrame]:
         """Grade the selected pairs of the named documents."""
-        checkers = {corpus: checker_of(settings, store) for corpus, settings in scope.settings.items()}
+        run = Run(scope.run_id, scope.started_at, scope.recheck)
+        checkers = {corpus: checker_of(settings, store, run) for corpus, settings in scope.settings.items()}
         corpora = loading.corpora_of(store, shard)
         rows = list(_unread(store, shard, keys))
         for chunk in _chunks(_items(store, shard, keys)):
@@ -64,6 +68,27 @@ class Grading:
                 outcomes = checker.check(items, WordRetriever())
                 rows += [graded(*both, checker.name) for both in zip(items, outcomes, strict=True)]
         return {"verdicts": tables.frame("verdicts", rows)}
+
+
+def estimate(store: Store, scope: Scope) -> Estimate:
+    """What grading would send to the model and cost, from the selection that is stored. Sends nothing.
+
+    UsageError when a corpus in scope is not read by a model.
+    """
+    run = Run(scope.run_id, scope.started_at, scope.recheck)
+    checkers = {corpus: checker_of(settings, store, run) for corpus, settings in scope.settings.items()}
+    total = Estimate(0, 0, 0, 0, 0, 0, 0.0)
+    for corpus, checker in sorted(checkers.items()):
+        if not isinstance(checker, LLMChecker):
+            raise UsageError(f"--estimate is for --checker openai: corpus {corpus!r} is read by {checker.name!r}")
+    for shard in range(store.shards):
+        stale = [work.document_key for work in loading.read_works(store, scope, shard)]
+        for chunk in _chunks(_items(store, shard, stale)):
+            for corpus, checker in sorted(checkers.items()):
+                items = [item for item in chunk if item.document.corpus == corpus]
+                if items and isinstance(checker, LLMChecker):
+                    total += checker.estimate(items, WordRetriever())
+    return total
 
 
 def _unread(store: Store, shard: int, keys: list[str]) -> Iterator[VerdictRow]:
