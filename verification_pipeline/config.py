@@ -389,7 +389,7 @@ class OpenAI(Section):
 class Checker(Section):
     """Who grades the pairs that triage did not pass."""
 
-    kind: Literal["none", "replay", "embedded", "openai", "embedded+openai"] = "embedded"
+    kind: Literal["none", "replay", "lexical", "embedded", "openai", "embedded+openai"] = "embedded"
     replay_path: Path | None = Field(None, description="Recorded answers, JSONL; None: the corpus's answers.jsonl.")
     lexical: Lexical = Lexical()
     embedded: Embedded = Embedded()

@@ -23,6 +23,10 @@ def checker_of(settings: Settings, store: Store, run: Run | None = None) -> Chec
         if rules.replay_path is None:
             raise CheckerError("the replay checker needs recorded answers: set checker.replay_path")
         return ReplayChecker.read(Path(rules.replay_path))
+    if rules.kind == "lexical":
+        from verification_pipeline.checkers.lexical import LexicalChecker
+
+        return LexicalChecker(rules.lexical)
     if rules.kind == "embedded":
         return _embedded(settings)
     if rules.kind == "openai":
@@ -33,9 +37,9 @@ def checker_of(settings: Settings, store: Store, run: Run | None = None) -> Chec
 
 
 def _embedded(settings: Settings) -> Checker:
-    from verification_pipeline.checkers.lexical import LexicalChecker
+    from verification_pipeline.checkers.embedded import EmbeddedChecker
 
-    return LexicalChecker(settings.checker.lexical)
+    return EmbeddedChecker(settings.checker.embedded)
 
 
 def _openai(settings: Settings, store: Store, run: Run | None) -> Checker:

@@ -75,17 +75,21 @@ class Measured:
         The first is 1 where evidence or window hold the same quantity, 0.5 where they hold the same digits in another
         role (another unit, half of a range), else 0. The second is `company` of the number's words.
         """
-        read = [number for sentence in self.near_sentences for number in self.source.numbers(sentence)]
+        read = [(sentence, number) for sentence in self.near_sentences for number in self.source.numbers(sentence)]
         out = []
         for number, (first, last) in zip(self.claim.numbers, self.claim.number_words, strict=True):
-            same = any(number.same_quantity(other) for other in read)
-            alike = same or any(number.value == other.value and number.key == other.key for other in read)
+            same = [sentence for sentence, other in read if number.same_quantity(other)]
+            alike = any(number.value == other.value and number.key == other.key for _, other in read)
             alike = alike or bool(last > first and self.in_evidence[first:last].min(initial=1.0) == 1.0)
-            out.append((number, 1.0 if same else 0.5 if alike else 0.0, self.company(first, last)))
+            there = 1.0 if same else 0.5 if alike else 0.0
+            out.append((number, there, self.company(first, last, np.isin(self.found.candidates, same))))
         return tuple(out)
 
-    def company(self, first: int, last: int) -> float:
-        """Best share of the neighbouring claim words found within a sentence of the words [first, last)."""
+    def company(self, first: int, last: int, also: NDArray[np.bool_] | None = None) -> float:
+        """Best share of the neighbouring claim words found within a sentence of the words [first, last).
+
+        `also`: candidate sentences that say the same in other words.
+        """
         if last <= first:
             return 0.0
         near = np.r_[max(0, first - NEAR) : first, last : min(len(self.claim), last + NEAR)]
@@ -93,11 +97,13 @@ class Measured:
         if not len(near):
             return 1.0
         holds = self.found.held[first:last].min(axis=0) >= STEM_SHARE
+        if also is not None:
+            holds |= also
         if not holds.any():
             return 0.0
         held = _widened(self.found.held[near][:, :], self.found.candidates)[:, holds]
         weights = self.claim.weights[near]
-        return float((weights @ held).max() / weights.sum())
+        return float((weights[:, None] * held).sum(axis=0).max() / weights.sum())
 
     @cached_property
     def nearest(self) -> int:
