@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.night ARCHIVE [--documents 300 1000] [--workers 2]
 
-For each size, on the first documents of ARCHIVE: an empty corpus (start-up), a first night, the same night again, a
+For each size, on the first documents of ARCHIVE: a first night, an empty corpus (start-up), the same night again, a
 night after one document changed, a night after the text of one source changed, and a first night with one worker,
 whose receipts must have the same digests. CPU seconds are those of the whole process tree: the fair figure on a busy
 machine; wall time stands beside them. Memory is the peak of all processes together. Exit status 1 when digests differ.
@@ -16,11 +16,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from tests.support import processes, stores
 from tests.support.planted import first_documents
+
+_ROW = "  {:24}{:>9}{:>9}{:>9}{:>25}{:>9}"
 
 
 def night(corpus: Path, out: Path, workers: int) -> processes.Ended:
@@ -31,25 +30,27 @@ def night(corpus: Path, out: Path, workers: int) -> processes.Ended:
     return ended
 
 
-def nights(archive: Path, folder: Path, count: int, workers: int) -> tuple[Table, bool]:
-    """All nights of one size, and whether one worker gives the digests of several."""
+def nights(archive: Path, folder: Path, count: int, workers: int) -> bool:
+    """All nights of one size, a line each as it ends; whether one worker gives the digests of several."""
     corpus = first_documents(archive, count, folder / "corpus")
     (folder / "empty" / "documents").mkdir(parents=True)
-    out = folder / "out"
-    empty = night(folder / "empty", folder / "out-empty", workers)
+    out, alone = folder / "out", folder / "out-one"
+    with (corpus / "sources.jsonl").open("rb") as rows:
+        n_sources = sum(1 for _ in rows)
+    print(f"{count} documents, {n_sources} sources, {workers} workers")
+    print(_ROW.format("", "CPU s", "wall s", "peak MB", "of the first night, CPU", "wall"), flush=True)
     first = night(corpus, out, workers)
-    n_sources = sum(1 for _ in (corpus / "sources.jsonl").open("rb"))
-    title = f"{count} documents, {n_sources} sources, {workers} workers"
-    table = Table("night", "CPU s", "wall s", "peak MB", "of the first, CPU", "of the first, wall", title=title)
     kept = stores.digests(out)
 
     def line(name: str, ended: processes.Ended) -> None:
         shares = (ended.cpu_seconds / first.cpu_seconds, ended.wall_seconds / first.wall_seconds)
         figures = (f"{ended.cpu_seconds:.1f}", f"{ended.wall_seconds:.1f}", f"{ended.peak_megabytes:.0f}")
-        table.add_row(name, *figures, *(f"{share:.1%}" for share in shares))
+        print(_ROW.format(name, *figures, *(f"{share:.1%}" for share in shares)), flush=True)
 
-    line("empty corpus", empty)
-    line("first", first)
+    line("first night", first)
+    for name, seconds in (("CPU", first.cpu_seconds), ("wall", first.wall_seconds)):
+        print(f"  in a minute of {name}: {60 * count / seconds:.0f} documents, {60 * n_sources / seconds:.0f} sources")
+    line("empty corpus", night(folder / "empty", folder / "out-empty", workers))
     line("unchanged", night(corpus, out, workers))
     _change_document(corpus)
     line("one document changed", night(corpus, out, workers))
@@ -57,11 +58,8 @@ def nights(archive: Path, folder: Path, count: int, workers: int) -> tuple[Table
     line("one source changed", night(corpus, out, workers))
     shutil.rmtree(corpus)
     first_documents(archive, count, corpus)
-    line("first, one worker", night(corpus, folder / "out-one", 1))
-    for name, seconds in (("CPU", first.cpu_seconds), ("wall", first.wall_seconds)):
-        documents, sources = 60 * count / seconds, 60 * n_sources / seconds
-        table.add_row(f"a {name} minute", f"{documents:.0f} documents, {sources:.0f} sources")
-    return table, kept == stores.digests(folder / "out-one")
+    line("first night, one worker", night(corpus, alone, 1))
+    return kept == stores.digests(alone)
 
 
 def _change_document(corpus: Path) -> None:
@@ -84,12 +82,11 @@ def main() -> None:
     parser.add_argument("--documents", type=int, nargs="+", default=[300, 1000])
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    console, same = Console(width=130), True
+    same = True
     for count in sorted(options.documents):
         with tempfile.TemporaryDirectory() as folder:
-            table, equal = nights(options.archive, Path(folder), count, options.workers)
-        console.print(table)
-        console.print(f"digests with one worker and with {options.workers}: {'equal' if equal else 'DIFFERENT'}")
+            equal = nights(options.archive, Path(folder), count, options.workers)
+        print(f"digests with one worker and with {options.workers}: {'equal' if equal else 'DIFFERENT'}\n", flush=True)
         same = same and equal
     raise SystemExit(not same)
 

@@ -21,6 +21,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -65,7 +66,10 @@ class Report:
     told: list[str] = field(default_factory=list)
 
     def fault(self, *words: str) -> None:
+        """Keep faults, and say them at once: a run takes long."""
         self.faults += words
+        for line in words:
+            print(line, file=sys.stderr, flush=True)
 
     def as_json(self) -> dict[str, Any]:
         return {**dict(sorted(self.counts.items())), "told": self.told, "faults": self.faults}

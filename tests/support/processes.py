@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-_SAMPLE_SECONDS = 0.25
+_SAMPLE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
