@@ -23,7 +23,8 @@ def output(capsys, monkeypatch, folder, *arguments):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["verification-pipeline", *arguments])
     monkeypatch.setenv("COLUMNS", "100")
-    cli.main()
+    with pytest.raises(SystemExit, match="^0$"):
+        cli.main()
     return [line.rstrip() for line in capsys.readouterr().out.rstrip().splitlines()]
 
 
