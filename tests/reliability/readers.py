@@ -1,7 +1,8 @@
 """Readers of the DuckDB file while nights replace it: `python -m tests.reliability.readers [READERS] [NIGHTS]`.
 
 Each reader is a process that opens the file, asks two tables that are replaced together whether they agree, closes it,
-and starts again; a few keep one connection open throughout. What a reader must never see: an error, no file, or half.
+and starts again after a pause, the longer the more readers there are; a few keep one connection open throughout. What
+a reader must never see: an error, no file, or half.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.support.corpora import MILL, harbour
 from tests.support.nights import verify
 
 _READER = '''
-import pathlib, sys, time
+import os, pathlib, sys, time
 import duckdb
 
 file, stop, keep = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3] == "keep"
@@ -27,8 +28,8 @@ SELECT
     (SELECT count(*) FROM current_receipts)
 """
 open_one = lambda: duckdb.connect(file, read_only=True, config={"threads": 1, "memory_limit": "200MB"})
-seen, reads, held = set(), 0, open_one() if keep else None
-while not stop.exists():
+seen, reads, held, parent = set(), 0, open_one() if keep else None, os.getppid()
+while not stop.exists() and os.getppid() == parent:
     connection = held or open_one()
     runs, counted, receipts = connection.execute(asked).fetchone()
     assert runs == counted and receipts == 2, (runs, counted, receipts)
@@ -36,7 +37,7 @@ while not stop.exists():
     reads += 1
     if not keep:
         connection.close()
-    time.sleep(0.5)
+    time.sleep(float(sys.argv[4]))
 print(reads, len(seen))
 '''
 
@@ -50,7 +51,7 @@ def read_while_nights_run(root: Path, readers: int, nights: int) -> tuple[int, C
     file = str(out / "verification.duckdb")
     started = [
         subprocess.Popen(
-            [sys.executable, str(script), file, str(stop), "keep" if number % 5 == 0 else "again"],
+            [sys.executable, str(script), file, str(stop), "keep" if number % 5 == 0 else "again", f"{readers / 25}"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
