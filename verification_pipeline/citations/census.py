@@ -10,13 +10,27 @@ import re
 from collections.abc import Iterable
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
-_IMAGE = re.compile(r"!\[[^\]\n]*\](?:\([^)\n]*\))?|!\[\[[^\]\n]*\]\]")
-_ADDRESS = re.compile(r"\]\([^)\s]*\)|<?https?://[^\s>]*>?")
-_MARKER = re.compile(r"\[\[[^\[\]|#\n]+\]\]|\[\^?\d{1,3}(?:[,;] ?\d{1,3})*\]|【\d{1,3}】")
+_INSIDE = r"(?:[^() \t\n]|\((?:[^() \t\n]|\([^() \t\n]{0,2000}\)){0,2000}\)){0,2000}+"
+_TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?"
+_DESTINATION = rf"\(\s*(?:<[^<>\n]*>|{_INSIDE}){_TITLE}\s*\)"
+_IMAGE = re.compile(rf"!\[(?:[^\[\]]|\[[^\[\]]{{0,400}}\]){{0,400}}+\](?:{_DESTINATION})?|!\[\[[^\]\n]*\]\]")
+_LINKED_WORDS = re.compile(rf"\[\[(?!\d{{1,4}}\])[^\[\]\n]*\]\]{_DESTINATION}")
+_LINK = re.compile(rf"\]{_DESTINATION}")
+_ADDRESS = re.compile(r"<?https?://[^\s>]*>?")
+_MARKER = re.compile(r"\[\[[^\[\]|#\n]{1,300}\]\]|\[\^?\d{1,3}(?:[,;] ?\d{1,3})*\]|【\d{1,3}】")
 
 
 def count_marker_like(text: str, prose: Iterable[tuple[int, int]]) -> int:
     """How many tokens of the prose (half-open code-point ranges) look like citations, outside code and addresses."""
-    return sum(
-        len(_MARKER.findall(_ADDRESS.sub("]", _IMAGE.sub("", _CODE.sub("", text[start:end]))))) for start, end in prose
-    )
+    return sum(len(_MARKER.findall(_bare(text[start:end]))) for start, end in prose)
+
+
+def _bare(text: str) -> str:
+    """The text without code, images and addresses; of a link its words stay in their brackets."""
+    if "`" in text:
+        text = _CODE.sub("x", text)
+    if "![" in text:
+        text = _IMAGE.sub("x", text)
+    if "](" in text:
+        text = _LINK.sub("]", _LINKED_WORDS.sub("x", text))
+    return _ADDRESS.sub("x", text) if "://" in text else text

@@ -45,9 +45,9 @@ def _words(listed: str) -> frozenset[str]:
 _DASH = "-–—−‐‑~"
 _SCAN = re.compile(
     r"\[\[(?P<wiki>[^\[\]\n]{1,300})\]\]"
-    r"|\[(?P<bracket>[^\[\]\n]{1,160})\]"
+    r"|\[(?P<bracket>[^\[\]【】\n]{1,160})\]"
     r"|［(?P<wide>[^［］\n]{1,80})］"
-    r"|【(?P<lens>[^【】\n]{1,120})】"
+    r"|【(?P<lens>[^【】\[\]\n]{1,120})】"
     r"|(?P<sup>[⁰¹²³⁴-⁹]+(?:[,·⁻˒][ ]?[⁰¹²³⁴-⁹]+)*+)"
 )
 _ITEM = re.compile(rf"\^?\#?(?P<low>\d{{1,4}})(?:\s*[{_DASH}]\s*\^?(?P<high>\d{{1,4}}))?")
@@ -78,9 +78,8 @@ _LEAK = re.compile(
 )
 _LEAK_HINT = re.compile(r"[\ue200-\ue20f]|turn\d|oai|cite_start|span_\d")
 _FORMULA = re.compile(
-    r"(?<!\$)\$\$[^$]{1,4000}\$\$(?!\$)"
-    r"|(?<![\\$\w])\$(?![\s\d$])[^$\n]{1,300}(?<![\s\\])\$(?![\d$])"
-    r"|\\\((?:(?!\\\)).){1,300}\\\)|\\\[\s(?:(?!\\\]).){1,4000}\s\\\]",
+    r"[$\\](?:(?<=\$)(?:(?<!\$\$)\$[^$]{1,4000}\$\$(?!\$)|(?<![\\$\w]\$)(?![\s\d$])[^$\n]{1,300}(?<![\s\\])\$(?![\d$]))"
+    r"|(?<=\\)(?:\((?:(?!\\\)).){1,300}\\\)|\[\s(?:(?!\\\]).){1,4000}\s\\\]))",
     re.DOTALL,
 )
 _THREE_WORDS = re.compile(r"[^\W\d_]{2,},?\s[^\W\d_]{2,},?\s[^\W\d_]{2,}")
@@ -157,11 +156,27 @@ def numbered_parentheses(view: str, settings: CitationSettings) -> list[Token]:
 
 
 def _disjoint(tokens: Iterable[Token]) -> list[Token]:
-    """Tokens in order; of two that overlap, the one found by the more specific rule (longer) stays."""
+    """Tokens in order; of two that overlap a linked number stays, else the longer.
+
+    A link to a page is no mark but words: a mark in its text stays too, a name with its year is the link's.
+    """
     kept: list[Token] = []
+    reach = linked = words = 0
     for token in sorted(tokens, key=lambda t: (t.start, -t.end)):
-        if not kept or token.start >= kept[-1].end:
+        if token.keeps_text:
             kept.append(token)
+            words = token.end
+        elif token.start < words and token.kind in ("author-year", "name-year"):
+            continue
+        elif token.start >= reach:
+            kept.append(token)
+            reach = token.end
+            linked = len(kept) if token.kind == "link" else linked
+        elif token.kind == "link":
+            while len(kept) > linked and kept[-1].end > token.start:
+                kept.pop()
+            kept.append(token)
+            reach, linked = token.end, len(kept)
     return kept
 
 
@@ -194,6 +209,8 @@ def _bracket_token(match: re.Match[str], text: str, settings: CitationSettings) 
         targets = _number_list(label, settings)
         if targets is None:
             return None
+        if not targets:
+            return Token(start, end, "lens", (Target(label),), refused="no list of citation numbers")
         return Token(start, end, "lens", tuple(replace(t, locator=locator or t.locator) for t in targets))
     return _superscript(start, end, inner.translate(_SUPERSCRIPT_DIGITS), text, settings)
 
