@@ -26,7 +26,7 @@ _OF_THE_RUN = {
     "doi_notices": ("observed_at", "observed_until"),
 }
 _NOT_RESULTS = ("runs", "metrics", "changes")
-"""Tables with rows of every night; `last_night` compares the last."""
+"""Tables with rows of every night; `nights_told` compares them."""
 
 
 def parquet_files(store: Path) -> dict[str, Path]:
@@ -80,15 +80,21 @@ def results(store: Path) -> dict[str, str]:
     return found
 
 
-def last_night(store: Path) -> dict[str, str]:
-    """Hash of what the last finished run wrote into the tables of nights."""
+def nights_told(store: Path, known: frozenset[str] = frozenset()) -> dict[str, list[str]]:
+    """What the finished runs that are not `known` wrote: every row of `changes`, and the last one's `metrics`."""
     runs = pl.read_parquet(store / "tables" / "runs.parquet").drop_nulls("finished_at").sort("finished_at")
-    run_id = runs["run_id"][-1]
+    new = [run for run in runs["run_id"] if run not in known]
     found = {}
-    for table in ("metrics", "changes"):
-        data = pl.read_parquet(store / "tables" / f"{table}.parquet").filter(pl.col("run_id") == run_id)
-        found[table] = _hash(data.drop("run_id").rows())
+    for table, chosen in (("changes", new), ("metrics", new[-1:])):
+        data = pl.read_parquet(store / "tables" / f"{table}.parquet").filter(pl.col("run_id").is_in(chosen))
+        found[table] = sorted(map(repr, data.drop("run_id").rows()))
     return found
+
+
+def runs(store: Path | None) -> frozenset[str]:
+    """Ids of a store's runs."""
+    path = store / "tables" / "runs.parquet" if store else None
+    return frozenset(pl.read_parquet(path)["run_id"]) if path and path.exists() else frozenset()
 
 
 def digests(store: Path) -> dict[str, str]:
