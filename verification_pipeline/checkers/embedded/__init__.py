@@ -32,6 +32,8 @@ from verification_pipeline.tables import Span
 
 _VIEWS_KEPT = 96
 """Sources whose sentences are kept for the claims that follow."""
+AGAINST = 0.2
+"""Least share of what is not supported that must be contradicted to say so."""
 _AT_ONCE = 512
 """Pairs whose features go through the trees together."""
 
@@ -179,15 +181,14 @@ class EmbeddedChecker:
 def decide(reading: Reading) -> tuple[Verdict, bool, float]:
     """(verdict, contradicted, confidence in it) from probabilities and doubts.
 
-    Where the probability says supported and a guard says no, nobody knows: the confidence is 0.
+    Where the probability says supported and a guard says no, nobody knows: the confidence is 0. A contradiction is
+    only claimed where a negation or an opposite can be pointed at.
     """
-    against = any(doubt.against for doubt in reading.doubts)
     refused = 1 - reading.supported
     if reading.supported >= 0.5:
         return ("partially-supported", False, 0.0) if reading.doubts else ("supported", False, reading.supported)
-    if reading.contradicted >= max(reading.partial, reading.absent) or (
-        against and reading.contradicted > 0.3 * refused
-    ):
+    seen = any(doubt.against and doubt.kind in ("negation", "opposite") for doubt in reading.doubts)
+    if seen and reading.contradicted > AGAINST * refused:
         return "unsupported", True, refused
     if reading.partial >= reading.absent:
         return "partially-supported", False, refused
