@@ -23,7 +23,7 @@ def output(capsys, monkeypatch, folder, *arguments):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["verification-pipeline", *arguments])
     monkeypatch.setenv("COLUMNS", "100")
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         cli.main()
     return [line.rstrip() for line in capsys.readouterr().out.rstrip().splitlines()]
 
