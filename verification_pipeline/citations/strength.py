@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from verification_pipeline.config import Strong
-from verification_pipeline.text.numbers import Number
+from verification_pipeline.text.numbers import Number, folded_words
 
 _ENDINGS = ("", "s", "d", "es", "ed", "ing")
-_PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class StrongWords:
         """The strong markers of a claim, as written, in order, without repeats; empty if it is not strong."""
         found = [(number.start, number.text) for number in numbers]
         lowered = claim.lower()
-        if not self.forms.isdisjoint(lowered.translate(_PUNCTUATION).split()) or any(s in lowered for s in self.signs):
+        if not self.forms.isdisjoint(folded_words(claim)) or any(s in lowered for s in self.signs):
             found += [(match.start(), match.group()) for match in self.pattern.finditer(claim)]
             found.sort()
         return tuple(dict.fromkeys([text for _, text in found]))

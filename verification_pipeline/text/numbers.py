@@ -212,7 +212,10 @@ _COMMA_DECIMALS = _words(
     "de fr es it pt nl ru uk pl cs sk sl hr sr bg el da sv nb nn no fi et lv lt hu ro tr id vi ca gl eu"
 )
 _SPACES = " \u00a0\u202f\u2009"
-_DIGITS = re.compile(rf"(?:(?<![\w.)\]])\.(?=\d))?\d++(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*+")
+_DIGITS = re.compile(  # begins with one set of signs: so the scan skips what cannot begin a match
+    r"[.\d](?:(?<=\d)\d*+|(?<=\.)(?<![\w.)\]]\.)\d++)"
+    rf"(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*+"
+)
 _PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
 _ADDRESS_SIGNS = ("://", "www.", "doi:", "DOI:", "rXiv:", "rxiv:", "10.")
@@ -270,9 +273,15 @@ def _parse(text: str, language: str | None) -> tuple[Number, ...]:
             if read and read[0].start >= reach:
                 numbers += read
                 reach = read[-1].end
-    if not _NUMBER_WORDS.isdisjoint(text.lower().translate(_PUNCTUATION).split()):
+    if not _NUMBER_WORDS.isdisjoint(folded_words(text)):
         numbers = _without_overlaps(sorted([*numbers, *_read_words(text)], key=_start))
     return tuple(_with_ranges(text, numbers)) if len(numbers) > 1 else tuple(numbers)
+
+
+@lru_cache(maxsize=64)
+def folded_words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case, apart at white space and common punctuation."""
+    return tuple(text.lower().translate(_PUNCTUATION).split())
 
 
 def _start(number: Number) -> int:

@@ -82,6 +82,7 @@ _SHARES = frozenset(
 _PARTITIVE = re.compile(
     rf"\b(?P<share>{'|'.join(sorted(_SHARES))}|\d[\d,.]*%?)\s(?:\w+\s)?(?:of|von|der|des|de|los)\s", re.IGNORECASE
 )
+_OF = frozenset(("of", "von", "der", "des", "de", "los"))
 _ORDINALS = frozenset(
     (
         "second",
@@ -207,6 +208,8 @@ def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
 
 def _signs(claim: Claim, place: Place) -> str | None:
     """Names that differ in a sign that is no letter: C, C#, C++."""
+    if "#" not in claim.text and "+" not in claim.text:
+        return None
     return next(("entity" for name in _SIGNED.findall(claim.text) if name not in place.text), None)
 
 
@@ -253,12 +256,13 @@ def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
             return "direction"
     if claim.numbers and not lists.bounds.isdisjoint(mine ^ theirs):
         return "bound"
-    return _part_for_whole(claim, place, mine, extra)
+    return _part_for_whole(claim, place, mine, theirs)
 
 
-def _part_for_whole(claim: Claim, place: Place, mine: set[str], extra: set[str]) -> str | None:
+def _part_for_whole(claim: Claim, place: Place, mine: set[str], theirs: set[str]) -> str | None:
     """The place speaks of some, the claim of all: `12 of 40 gates`, `one of the largest`, `the third largest`."""
-    if not _SHARES.isdisjoint(extra) or any(token[0].isdigit() for token in extra):
+    extra = theirs - mine
+    if not _OF.isdisjoint(theirs) and (not _SHARES.isdisjoint(extra) or any(token[0].isdigit() for token in extra)):
         for match in _PARTITIVE.finditer(place.text):
             if match.group("share").lower() not in mine:
                 return "part"
