@@ -31,6 +31,7 @@ def test_mutated_documents_lose_nothing() -> None:
         ("See [notes [3]](https://b.example/x).", ["[3]"]),
         ("So [【2】] and 【[5]】 say.", ["【2】", "[5]"]),
         ("So [[1](https://a.example/1), [2](https://a.example/2)] say.", ["[1](https://a.example/1)", "[2](https://a.example/2)"]),
+        ("So ［[3]］ or <a title='[1]'>it</a> say.", ["[3]"]),
         ("Lines 【9–4†L1】 say.", ["【9–4†L1】"]),
         ("Read [[the notes]](https://b.example/x).", []),
         ("Read [3`]`], `[1]` and ![[1]](x_(y_[2])).", []),

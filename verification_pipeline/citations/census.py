@@ -17,6 +17,7 @@ _IMAGE = re.compile(rf"!\[(?:[^\[\]]|\[[^\[\]]{{0,400}}\]){{0,400}}+\](?:{_DESTI
 _LINKED_WORDS = re.compile(rf"\[\[(?!\d{{1,4}}\])[^\[\]\n]*\]\]{_DESTINATION}")
 _LINK = re.compile(rf"\]{_DESTINATION}")
 _ADDRESS = re.compile(r"<?https?://[^\s>]*>?")
+_TAG = re.compile(r"<!--.{0,2000}?-->|<[/!?a-zA-Z][^<>]{0,2000}>", re.DOTALL)
 _MARKER = re.compile(r"\[\[[^\[\]|#\n]{1,300}\]\]|\[\^?\d{1,3}(?:[,;] ?\d{1,3})*\]|【\d{1,3}】")
 
 
@@ -26,9 +27,11 @@ def count_marker_like(text: str, prose: Iterable[tuple[int, int]]) -> int:
 
 
 def _bare(text: str) -> str:
-    """The text without code, images and addresses; of a link its words stay in their brackets."""
+    """The text without code, tags, images and addresses; of a link its words stay in their brackets."""
     if "`" in text:
         text = _CODE.sub("x", text)
+    if "<" in text:
+        text = _TAG.sub("x", text)
     if "![" in text:
         text = _IMAGE.sub("x", text)
     if "](" in text:
