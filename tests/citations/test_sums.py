@@ -160,3 +160,11 @@ def test_time_is_linear(unit: str) -> None:
 
     seconds(2_000)
     assert seconds(80_000) < 40 * max(seconds(8_000), 0.004)
+
+
+@pytest.mark.parametrize("unit", ["`", "`a``b```c", "![[", "![a[", "](((", "<!--", "<a ", "[[", "](<a", "http://"])
+def test_the_census_is_linear(unit: str) -> None:
+    text = unit * (60_000 // len(unit))
+    start = time.process_time()
+    count_marker_like(text, [(0, len(text))])
+    assert time.process_time() - start < 2
