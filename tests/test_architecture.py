@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,10 @@ def test_every_module_says_what_it_is_about(path):
 def test_assets_use_no_postponed_annotations(path):
     """The orchestrator reads annotations of assets as objects."""
     assert "from __future__ import annotations" not in path.read_text("utf-8")
+
+
+def test_no_pattern_repeats_a_group_possessively():
+    """Python 3.11 before 3.11.5 matches such patterns wrongly (gh-106052)."""
+    possessive = re.compile(r"\)(?:[*+?]|\{+\d+,?\d*\}+)\+(?=[^+=\s])")
+    for path in DOMAIN:
+        assert not possessive.search(path.read_text("utf-8")), path

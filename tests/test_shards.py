@@ -146,3 +146,18 @@ def die(_job):
 def test_a_worker_that_is_killed_is_one_clear_error():
     with workers(2) as pool, pytest.raises(WorkerLost, match="run again"):
         list(pool.map(die, [1, 2]))
+
+
+def test_a_document_that_vanishes_after_a_kill_takes_its_rows_along(store):
+    @dataclass(frozen=True)
+    class Killed(Numbers):
+        def survey(self, store, scope, shard):
+            if store.files("uncited_numbers"):
+                raise RuntimeError("killed before the fingerprints")
+            return super().survey(store, scope, shard)
+
+    with pytest.raises(RuntimeError, match="killed"):
+        run(store, Killed())
+    store.write("documents", tables.frame("documents", [document("b")]), 0)
+    run(store)
+    assert numbers(store) == {"b": "t1", "z": "t1"}

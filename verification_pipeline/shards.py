@@ -8,6 +8,8 @@ What a stage does with one document is the stage's own business (`stages`); noth
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -31,6 +33,10 @@ Components = Mapping[str, str]
 
 CAUSES = ("document", "source", "engine", "checker", "configuration", "register", "policy")
 """Order in which the cause of a change is looked for (architecture, Stages: Fingerprint)."""
+
+
+_UNDER_WAY = "under way"
+"""Stands for a component while rows are being written; equals no hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +131,20 @@ def workers(count: int) -> Iterator[Workers]:
         yield Workers(None)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent) as pool:
         yield Workers(pool)
+
+
+def _end_with_parent() -> None:
+    """Leave when the command is killed: a worker that lived on would write into the next run's store."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "called in worker processes only"
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 Progress = Callable[[str, int, int], None]
@@ -157,6 +175,8 @@ def _update_shard(stage: Stage, store: Store, scope: Scope, shard: int) -> Shard
     if not stale and not removed:
         return ShardReport(0, len(stored), 0, Counter(_row_counts(stage, store, shard)))
     fresh = stage.compute(store, scope, shard, stale) if stale else {}
+    if stale:  # named before their rows are written: a document that vanishes after a kill is still cleared away
+        write_fingerprints(store, stage.name, shard, {**stored, **{key: {"document": _UNDER_WAY} for key in stale}})
     replaced = pl.Series([*stale, *removed], dtype=pl.String)
     rows: Counter[str] = Counter()
     for name in stage.tables:

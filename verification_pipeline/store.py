@@ -149,8 +149,12 @@ class Store:
         added = 0
         name = ""
         schema = pa.schema([("text_sha256", pa.string()), ("text", pa.large_string())])
-        writer = pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=1, use_dictionary=False)
-        with writer:
+        with (
+            _told(folder),
+            pq.ParquetWriter(
+                temporary, schema, compression="zstd", compression_level=1, use_dictionary=False
+            ) as writer,
+        ):
             batch: list[tuple[str, str]] = []
             for sha, text in texts:
                 if sha in held:
@@ -232,8 +236,19 @@ def _flush_texts(writer: pq.ParquetWriter, schema: pa.Schema, batch: list[tuple[
 def _write_frame(path: Path, data: pl.DataFrame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.tmp")
-    data.write_parquet(temporary, compression="zstd", compression_level=3, statistics=True)
-    _settle(temporary, path)
+    with _told(path):
+        data.write_parquet(temporary, compression="zstd", compression_level=3, statistics=True)
+        _settle(temporary, path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """A disk that is full or read-only is one clear StoreError, whichever library met it."""
+    try:
+        yield
+    except (OSError, pl.exceptions.ComputeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise StoreError(f"{path} cannot be written: {why}; what was stored before is sound, run again") from error
 
 
 def _write_bytes(path: Path, body: bytes) -> None:

@@ -70,3 +70,10 @@ def test_words_too_few_for_a_quotation_verify_nothing(tmp_path):
     found = json.loads(store.read_all("receipts")["receipt"][0])
     assert {check["name"]: check["outcome"] for check in found["checks"]}["quote-integrity"] == "skipped"
     assert found["state"] == "not-verified"
+
+
+def test_markers_that_were_not_read_fail_their_document_and_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading.citations, "count_marker_like", lambda text, _: 99 if "mill" in text else 0)
+    store = verify(tmp_path / "out", harbour(tmp_path / "harbour"))
+    assert "99 tokens look like markers" in store.read_all("failures")["reason"].item()
+    assert store.read_all("pairs").height == 4

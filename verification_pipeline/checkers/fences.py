@@ -26,8 +26,8 @@ _INVISIBLE = re.compile(
 )
 _LESS, _GREATER = "<\uff1c\ufe64\u2039", ">\uff1e\ufe65\u203a"
 _DELIMITER = re.compile(
-    rf"[{_LESS}](?:\s*+[{_LESS}]|(?=[/|\uff5c!?]|[^\W\d_]))(?:\s*+[{_LESS}])*+"
-    rf"|[{_GREATER}](?:\s*+[{_GREATER}])++|(?<=[|\uff5c])[{_GREATER}]"
+    rf"[{_LESS}](?:\s*+[{_LESS}]|(?=[/|\uff5c!?]|[^\W\d_]))(?:\s*+[{_LESS}])*"
+    rf"|[{_GREATER}](?:\s*+[{_GREATER}])+|(?<=[|\uff5c])[{_GREATER}]"
     "|[\u226a\u22d8\u27ea\u226b\u22d9\u27eb]"
 )
 _PLAIN = str.maketrans(

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 
 _CODE = re.compile(r"(?<!`)(`++).{1,10000}?(?<!`)\1(?!`)", re.DOTALL)
-_INSIDE = r"(?:[^() \t\n]|\((?:[^() \t\n]|\([^() \t\n]{0,2000}\)){0,2000}\)){0,2000}+"
+_INSIDE = r"(?:[^() \t\n]|\((?:[^() \t\n]|\([^() \t\n]{0,2000}\)){0,2000}\)){0,2000}"
 _TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?"
 _DESTINATION = rf"\(\s*(?:<[^<>\n]*>|{_INSIDE}){_TITLE}\s*\)"
-_IMAGE = re.compile(rf"!\[(?:[^\[\]]|\[[^\[\]]{{0,400}}\]){{0,400}}+\](?:{_DESTINATION})?|!\[\[[^\]\n]{0, 300}\]\]")
+_IMAGE = re.compile(rf"!\[(?:[^\[\]]|\[[^\[\]]{{0,400}}\]){{0,400}}\](?:{_DESTINATION})?|!\[\[[^\]\n]{0, 300}\]\]")
 _LINKED_WORDS = re.compile(rf"\[\[(?!\d{{1,4}}\])[^\[\]\n]*\]\]{_DESTINATION}")
 _LINK = re.compile(rf"\]{_DESTINATION}")
 _ADDRESS = re.compile(r"<?https?://[^\s>]*>?")

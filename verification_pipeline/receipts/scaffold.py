@@ -51,8 +51,8 @@ _KINDS = (
             *("oaicite:", "oai_citation:", "†"),
         ),
         re.compile(
-            rf"[\ue200-\ue20f](?:[\ue200-\ue20f]|[a-z]{{0,12}}{_TURN}|(?:file)?cite|navlist|video|image|entity|L\d+)*+"
-            rf"|\b(?:file)?cite{_TURN}(?:{_TURN})*+|\b{_TURN}\b"
+            rf"[\ue200-\ue20f](?:[\ue200-\ue20f]|[a-z]{{0,12}}{_TURN}|(?:file)?cite|navlist|video|image|entity|L\d+)*"
+            rf"|\b(?:file)?cite{_TURN}(?:{_TURN})*|\b{_TURN}\b"
             r"|:contentReference\[oaicite:\d{1,6}\](?:\{index=\d{1,6}\})?|\[?oai_citation:\d{1,6}[‡\x5b]?"
             r"|【(?:\d{1,4}:\d{1,4}†[^】\n]{0,80}|\d{1,4}†source)】"
         ),

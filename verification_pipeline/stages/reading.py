@@ -71,6 +71,10 @@ class _LinkRow:
     owned: bool
 
 
+class UnaccountedMarkersError(ValueError):
+    """A document in which fewer markers were read than an independent count finds: none of it is taken for read."""
+
+
 @dataclass(frozen=True, slots=True)
 class _CensusRow:
     """A row of `census`."""
@@ -163,6 +167,9 @@ def _read(
     settings = scope.settings[document.corpus]
     shared = loading.shared_sources(store, document.corpus)
     cited = citations.extract(document, owned.sources, shared.catalogue, settings)
+    marker_like = citations.count_marker_like(document.text, cited.prose)
+    if marker_like > len(cited.markers):
+        raise UnaccountedMarkersError(f"{marker_like} tokens look like markers, {len(cited.markers)} were read")
     bound = [shared.by_key[key] for key in _bound_keys(cited) if key in shared.by_key]
     placed = [(source, shard) for source in owned.sources]
     placed += [(source, shard_of(source.source_key, store.shards)) for source in bound]
@@ -180,7 +187,7 @@ def _read(
             _LinkRow(key, source.source_key, at, number < len(owned.sources))
             for number, (source, at) in enumerate(placed)
         ],
-        "census": [_CensusRow(key, citations.count_marker_like(document.text, cited.prose), len(cited.markers))],
+        "census": [_CensusRow(key, marker_like, len(cited.markers))],
         "triage": triage.triage(cited.pairs, evidence, settings, document.language),
         "quotes": check_quotes(document, cited, evidence, unreadable, settings.quotes),
         "uncited_numbers": triage.uncited_numbers(document, cited, evidence, settings),

@@ -29,7 +29,7 @@ _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f"
 _IGNORED = rf"\s{_INVISIBLE}{_DOUBLE_MARKS}{_SINGLE_MARKS}*`~"
 _REFERENCE = (
     r"\[\^?\d{1,4}(?:\s?[,;–-]\s?\^?\d{1,4}){0,30}\]"
-    rf"|(?:(?<=[^\W\d_][^\W\d_][^\W\d_])|(?<=[.,;:!?)”\"’]))[{_SUPERSCRIPTS}](?:[,–⁻]?[{_SUPERSCRIPTS}])*+"
+    rf"|(?:(?<=[^\W\d_][^\W\d_][^\W\d_])|(?<=[.,;:!?)”\"’]))[{_SUPERSCRIPTS}](?:[,–⁻]?[{_SUPERSCRIPTS}])*"
 )
 _TAG = r"</?(?:i|b|em|strong|sup|sub|br|span|u|mark|a|p|small|cite|q)(?:\s[^<>]{0,300})?/?>"
 _LINK = (
@@ -52,13 +52,13 @@ _CHANGE = re.compile(
     (?P<break>(?<=[^\W\d_])[-\u2010\u2011\u00ad](?:[ \t\r]{{0,8}}\n[ \t>]{{0,16}}|[ ])(?=[^\W\d_]))
   | (?P<sup><sup>[^<>]{{0,40}}</sup>)
   | (?P<entity>&(?!nbsp;)(?:[a-zA-Z]{{2,8}}|\#\d{{1,7}}|\#x[0-9a-fA-F]{{1,6}});)
-  | (?P<ellipsis>\.{{3,}}+|(?<=\s)\.\.(?!\w)|{ELLIPSIS}|\.(?:[ \u00a0]\.){{2,}}+)
+  | (?P<ellipsis>\.{{3,}}+|(?<=\s)\.\.(?!\w)|{ELLIPSIS}|\.(?:[ \u00a0]\.){{2,}})
   | (?P<product>(?<=\d)(?:[ ]\*[ ]|\*)(?=\d))
   | (?P<sign>(?:(?<![^\s(\[=<>≤≥~±,;:/$€£¥]))[-\u2013\u2212\ufe63\uff0d](?=[.,]?\d|[$€£¥]\d))
   | (?P<dash>[{_DASHES}]|-{{2,3}})
   | (?P<escape>\\(?=[\\`*_{{}}\[\]()\#+.!>~$-]))
   | (?P<form>[\u017f\ufb00-\ufb06\uff01-\uff5e\uffe0-\uffe6]|[^\W\d_][\u0300-\u036f\u3099\u309a]++|[\u1100-\u11ff]++)
-  | (?P<gap>(?:[{_IGNORED}]|{_QUOTE_PREFIX}|{_UNDERLINE}|&nbsp;|{_VERSE_LINE}|{_REFERENCE}|{_TAG}|{_LINK})++)
+  | (?P<gap>(?:[{_IGNORED}]|{_QUOTE_PREFIX}|{_UNDERLINE}|&nbsp;|{_VERSE_LINE}|{_REFERENCE}|{_TAG}|{_LINK})+)
     """,
     re.VERBOSE,
 )

@@ -214,7 +214,7 @@ _COMMA_DECIMALS = _words(
 _SPACES = " \u00a0\u202f\u2009"
 _DIGITS = re.compile(  # begins with one set of signs: so the scan skips what cannot begin a match
     r"[.\d](?:(?<=\d)\d*+|(?<=\.)(?<![\w.)\]]\.)\d++)"
-    rf"(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*+"
+    rf"(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*"
 )
 _PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
