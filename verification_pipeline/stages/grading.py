@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from verification_pipeline import tables
 from verification_pipeline.checkers.choice import checker_of
 from verification_pipeline.checkers.grading import VerdictRow, graded, unread
-from verification_pipeline.checkers.llm.checker import LLMChecker
-from verification_pipeline.checkers.llm.money import Estimate
 from verification_pipeline.checkers.protocol import OPEN_REASONS, Item, Run
 from verification_pipeline.checkers.retrieval import WordRetriever
 from verification_pipeline.errors import UsageError
@@ -19,6 +18,9 @@ from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
 from verification_pipeline.store import Store
+
+if TYPE_CHECKING:
+    from verification_pipeline.checkers.llm.money import Estimate
 
 _ITEMS_AT_ONCE = 2_000
 
@@ -75,6 +77,9 @@ def estimate(store: Store, scope: Scope) -> Estimate:
 
     UsageError when a corpus in scope is not read by a model.
     """
+    from verification_pipeline.checkers.llm.checker import LLMChecker  # slow to load, and only an estimate needs it
+    from verification_pipeline.checkers.llm.money import Estimate
+
     run = Run(scope.run_id, scope.started_at, scope.recheck)
     checkers = {corpus: checker_of(settings, store, run) for corpus, settings in scope.settings.items()}
     total = Estimate(0, 0, 0, 0, 0, 0, 0.0)
