@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
+from verification_pipeline import shipped
 from verification_pipeline.errors import UsageError
 
 _HEADER = re.compile(r"^-- (grain|key|asks|params|says): (.+)$")
@@ -37,17 +37,10 @@ class Query:
         return tuple(part.partition("=")[0].strip() for part in (self.params or "").split(",") if part.strip())
 
 
-def shipped(name: str) -> Path:
-    """A folder that ships with the package (`sql`, `data`): inside it in a wheel, beside it in a checkout."""
-    package = Path(__file__).resolve().parent
-    inside = package / "_shipped" / name
-    return inside if inside.is_dir() else package.parent / name
-
-
 @cache
 def names() -> tuple[str, ...]:
     """Names of all queries (`views/coverage`, `analyses/…`), sorted."""
-    root = shipped("sql")
+    root = shipped.folder("sql")
     return tuple(sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.sql")))
 
 
@@ -61,7 +54,7 @@ def query(name: str) -> Query:
     """A query with its header. UsageError when it is unknown or its header is incomplete."""
     if name not in names():
         raise UsageError(f"no query {name!r}; there are {', '.join(names())}")
-    sql = (shipped("sql") / f"{name}.sql").read_text("utf-8")
+    sql = (shipped.folder("sql") / f"{name}.sql").read_text("utf-8")
     header = {match[1]: match[2].strip() for line in sql.splitlines() if (match := _HEADER.match(line))}
     missing = [field for field in _REQUIRED if field not in header]
     if missing:
