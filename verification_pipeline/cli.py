@@ -597,6 +597,32 @@ def _receipt_of(store: Store, name: str) -> str:
     raise UsageError(f"document {name!r} has no receipt yet: finish a run first")
 
 
+@app.command()
+def doctor(
+    out: Out = DEFAULT_OUT,
+    config: Config = None,
+    online: Annotated[bool, typer.Option("--online", help="Ask the registers and the model's server too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say whether machine, store and registers are fit for a night, and what to do; exit status 1 if one is not."""
+    from dataclasses import asdict
+
+    from verification_pipeline import config as settings_of
+    from verification_pipeline.operations.doctor import examine
+
+    found = list(examine(out, settings_of.read_toml(config) if config else {}, online=online))
+    if as_json:
+        _print_json(json.dumps([asdict(one) for one in found], ensure_ascii=False) + "\n")
+    else:
+        width = max(len(one.subject) for one in found)
+        for one in found:
+            print(f"{one.outcome:<8}{one.subject:<{width}}  {_one_line(one.found)}")
+            if one.advice is not None:
+                print(f"{'':8}{'':{width}}  -> {_one_line(one.advice)}")
+    if any(one.outcome == "failed" for one in found):
+        raise typer.Exit(1)
+
+
 def _print_table(columns: list[str], rows: Any) -> None:
     from rich.markup import escape
     from rich.table import Table

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from verification_pipeline import config, shipped
+from verification_pipeline import config, corpora, shipped
 from verification_pipeline.config import Settings
 from verification_pipeline.corpus.archive import Archive, open_archive
 from verification_pipeline.errors import UsageError
@@ -79,6 +79,7 @@ def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterat
     store = Store.open(options.out)
     with store.locked(), workers(options.workers) as pool:
         run_id = hash_of("run", started.isoformat(), *by_corpus)[:16]
+        corpora.remember(store, {archive.name: archive.path for archive in archives})
         scope = Scope(by_corpus, frozenset(options.documents), options.recheck, run_id, started.timestamp())
         yield Night(run_id, started, store, archives, settings, scope, pool, progress, options.html, waivers)
 

@@ -87,6 +87,19 @@ class Store:
         finally:
             lock.release()
 
+    def holder(self) -> str | None:
+        """Who holds the store at this moment; None while nobody does."""
+        path = self.root / ".lock"
+        if not path.exists():
+            return None
+        lock = FileLock(path)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return _read_or(self.root / ".holder", "unknown")
+        lock.release()
+        return None
+
     def path(self, name: str, shard: int | None = None, stage: str | None = None) -> Path:
         """The file of a table, or of its shard; without a shard, that of rows which belong to no document."""
         if TABLES[name].partitioning == "archive":
@@ -136,7 +149,7 @@ class Store:
         """Hashes of the texts a shard holds."""
         return {
             value
-            for part in self._text_parts(shard)
+            for part in self.text_parts(shard)
             for value in pq.read_table(part, columns=["text_sha256"]).column(0).to_pylist()
         }
 
@@ -172,12 +185,13 @@ class Store:
             temporary.unlink()
         return added
 
-    def _text_parts(self, shard: int) -> list[Path]:
+    def text_parts(self, shard: int) -> list[Path]:
+        """The files that hold a shard's texts."""
         return sorted((self.root / "tables" / "texts" / f"{shard:04d}").glob("*.parquet"))
 
     def texts(self, shard: int) -> Texts:
         """Random access to the texts of one shard."""
-        return Texts(self._text_parts(shard))
+        return Texts(self.text_parts(shard))
 
     def text(self, sha: str) -> str | None:
         """One text by hash, from whichever shard; None when it is not stored."""
