@@ -165,6 +165,22 @@ def test_show_findings_and_sql_read_the_store(night):
     assert (status, json.loads(said)) == (0, {"n": summary["pairs"]})
 
 
+def test_what_is_piped_is_cut_nowhere_and_stays_one_line_a_row(night):
+    command, out, _, _ = night
+    long = "SELECT repeat('word ', 60) AS a, 'two\nlines' AS b, [1, 2] AS c, NULL AS d, '\u6e2f\u6e7e' AS e"
+    status, said, _ = command("sql", long, "--out", out)
+    assert status == 0
+    head, row = said.splitlines()
+    assert head.split() == ["a", "b", "c", "d", "e"]
+    assert row.startswith("word " * 60)
+    assert "two lines  [1, 2]" in row
+    assert len(command("changes", "--out", out)[1].splitlines()) == 1 + len(
+        command("changes", "--out", out, "--json")[1].splitlines()
+    )
+    longest = max(command("show", "pier", "--out", out)[1].splitlines(), key=len)
+    assert 80 < len(longest) <= 120
+
+
 def test_sql_knows_the_shipped_queries_and_their_parameters(night):
     command, out, _, summary = night
     listed = command("sql", "--out", out)[1]

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,6 +49,8 @@ Config = Annotated[Path | None, typer.Option("--config", help="Settings file (TO
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 DEFAULT_OUT = Path("out/nightly")
+_NARROWEST = 10  # signs of a column that can still be read
+_PIPED_WIDTH = 120  # of a page of text where no terminal says how wide it is
 
 
 def main() -> None:
@@ -383,14 +385,29 @@ def _print_statuses(statuses: pl.DataFrame, affected: pl.DataFrame, as_json: boo
 
 
 def _print_aligned(table: pl.DataFrame) -> None:
-    """Lines in columns as wide as their widest value, so that no identifier is cut; empty columns are left out."""
-    told = {name: [_one_line("" if value is None else str(value)) for value in table[name]] for name in table.columns}
-    kept = {name: values for name, values in told.items() if any(values)}
-    widths = [max(map(len, (name, *values))) for name, values in kept.items()]
-    if not kept:
-        return
-    for row in (kept.keys(), *zip(*kept.values(), strict=True)):
-        print("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
+    """A table without its empty columns, in lines that cut nothing."""
+    told = {name: table[name] for name in table.columns if table[name].null_count() < table.height}
+    kept = [name for name, values in told.items() if any(str(value) for value in values)]
+    if kept:
+        _print_lines(kept, table.select(kept).iter_rows())
+
+
+def _print_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Lines in columns as wide as their widest value, so that nothing is cut and one line stays one row."""
+    from rich.cells import cell_len
+
+    lines = [[_cell(value) for value in row] for row in (columns, *rows)]
+    widths = [max(map(cell_len, values)) for values in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (value + " " * (width - cell_len(value)) for value, width in zip(line, widths, strict=True))
+        print("  ".join(padded).rstrip())
+
+
+def _cell(value: object) -> str:
+    """A value as one line of a table; lists and structs as JSON."""
+    if isinstance(value, (list, dict)):
+        return _one_line(json.dumps(value, ensure_ascii=False, default=str))
+    return _one_line("" if value is None else str(value))
 
 
 def _day(option: str, value: str) -> date:
@@ -444,6 +461,7 @@ def sql(
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
             connection.execute("SET enable_external_access = false")
+            connection.execute("SET TimeZone = 'UTC'")
             result = connection.sql(text, params=_params(param or []))
             table = result.pl() if result is not None else None
     except duckdb.Error as error:
@@ -560,7 +578,8 @@ def show(
     elif as_json:
         _print_json(receipt + "\n")
     else:
-        Console().print(terminal.render(json.loads(receipt)))
+        piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+        Console(width=_PIPED_WIDTH if piped else None).print(terminal.render(json.loads(receipt)))
 
 
 def _write_page(file: Path, receipt: dict[str, Any], store: Store) -> None:
@@ -623,15 +642,27 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _print_table(columns: list[str], rows: Any) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+def _print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table that fits a terminal, long values folded; lines that cut nothing where a program or a file reads."""
+    console = Console()
+    if not console.is_terminal:
+        _print_lines(columns, rows)
+        return
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*(escape(_one_line(column)) for column in columns))
-    for row in rows:
-        table.add_row(*(Text(_one_line("" if value is None else str(value))) for value in row))
-    Console(soft_wrap=False).print(table)
+    titles = [Text(_one_line(column)) for column in columns]
+    if len(titles) * _NARROWEST <= console.width:
+        table = Table(*(Column(title, overflow="fold") for title in titles))
+        for row in rows:
+            table.add_row(*(Text(_cell(value)) for value in row))
+        console.print(table)
+        return
+    for row in rows:  # too many columns to stand side by side: one record under the other
+        record = Table.grid(Column(style="bold"), Column(overflow="fold"), padding=(0, 2))
+        for title, value in zip(titles, row, strict=True):
+            record.add_row(title, Text(_cell(value)))
+        console.print(record, "")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 _OUTCOMES = {"passed": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
@@ -155,4 +155,5 @@ def _heading(title: str, part: Mapping[str, Any], counts: Iterable[str]) -> Text
 
 
 def _table(title: str | None, *columns: str) -> Table:
-    return Table(*columns, title=title, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
+    folded = (Column(column, overflow="fold") for column in columns)
+    return Table(*folded, title=title, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
