@@ -14,7 +14,7 @@ from verification_pipeline.stages.waiving import audit
 
 _WAIVERS_HOLD = "waivers_hold"
 _CAUSED = "every_change_has_a_cause"
-_CLOSING = ("changes", "metrics", "runs")
+_CLOSING = ("changes", "costs", "metrics", "runs")
 _INPUTS = [name for name in input_tables() if name != "fingerprints"]
 
 

@@ -34,6 +34,11 @@ def test_every_table_is_there_with_its_types_and_words(tmp_path: Path):
         }
         assert {place: comment for place, (_, comment) in found.items()} == expected
         assert ("receipts", "receipt") not in found
+        silent = connection.sql(
+            "SELECT table_name, column_name FROM duckdb_columns() "
+            "WHERE NOT internal AND schema_name = 'main' AND comment IS NULL"
+        ).fetchall()
+        assert silent == []
         views = {
             name for (name,) in connection.sql("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
         }

@@ -72,6 +72,9 @@ def _queries(prefix: str) -> Iterator[str]:
             yield f"One row: {query.grain}. Key: {query.key}." + (
                 f" Parameters: {query.params}." if query.params else ""
             )
+            yield "\n| column | what it says |\n|---|---|"
+            for column, doc in query.columns.items():
+                yield f"| `{column}` | {_cell(doc)} |"
 
 
 def _cell(words: str) -> str:

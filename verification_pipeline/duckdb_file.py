@@ -138,6 +138,8 @@ def _create(connection: Connection) -> None:
         name = quoted(query.name.removeprefix("views/"))
         connection.execute(f"CREATE VIEW {name} AS {query.sql}")
         connection.execute(f"COMMENT ON VIEW {name} IS {_literal(f'{query.says} One row: {query.grain}.')}")
+        for column, doc in query.columns.items():
+            connection.execute(f"COMMENT ON COLUMN {name}.{quoted(column)} IS {_literal(doc)}")
     for query in queries.analyses():
         _create_function(connection, query)
     connection.commit()

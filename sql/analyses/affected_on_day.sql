@@ -3,6 +3,11 @@
 -- key: document_key, work_id
 -- asks: the integrity officer: what did we know on day X?
 -- params: day = 2026-03-04
+-- columns:
+--   corpus, document_id: as in documents
+--   document_date: as in retracted_citations
+--   document_key: as in documents
+--   work_id, retracted_from, notice_date, notice_url, registers, cited_when: as in retracted_citations
 SELECT
     corpus,
     document_id,

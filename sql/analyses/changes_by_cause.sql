@@ -3,6 +3,10 @@
 -- key: cause, what
 -- asks: the operator: what changed, and why?
 -- params: run_id = run-2
+-- columns:
+--   cause, what: as in changes
+--   changes: Rows of `changes`.
+--   documents: Documents with such a change.
 SELECT
     cause,
     what,

@@ -2,6 +2,12 @@
 -- grain: (checker, model, prompt, verdict)
 -- key: checker, model, prompt_version, verdict
 -- asks: the analyst: do the checkers judge alike?
+-- columns:
+--   checker, model, prompt_version, verdict: as in verdicts
+--   pairs: Pairs with this verdict.
+--   share: Of the pairs that this checker, model and prompt graded.
+--   mean_confidence: Mean confidence of these verdicts.
+--   least_confidence: Least confidence among them.
 SELECT
     checker,
     model,

@@ -2,6 +2,12 @@
 -- grain: (corpus, target)
 -- key: corpus, target
 -- asks: the operator: which sources are missing?
+-- columns:
+--   corpus: as in documents
+--   target: as in pairs
+--   pairs: Pairs that cite it.
+--   documents: Documents that cite it.
+--   reason: Why it has no source; of several reasons the first in order.
 SELECT
     d.corpus,
     p.target,

@@ -3,6 +3,13 @@
 -- key: document_key
 -- asks: the editor: where is a human hour best spent?
 -- params: limit = 20
+-- columns:
+--   corpus, document_id, document_key: as in documents
+--   pairs: Pairs of a claim and a cited target.
+--   not_checked: Pairs with a source that nobody graded.
+--   strong_not_checked: Of these, strong claims.
+--   doubtful: Graded with a confidence under 0.7.
+--   weight: not_checked + strong_not_checked + doubtful.
 SELECT
     corpus,
     document_id,

@@ -3,6 +3,10 @@
 -- key: run_id
 -- asks: the analyst: is the archive getting better?
 -- params: corpus = *, metric = supported_share
+-- columns:
+--   night: Night of the run (UTC).
+--   run_id, value, low, high, n: as in metrics
+--   difference: value minus that of the run before.
 SELECT
     r.night,
     m.run_id,

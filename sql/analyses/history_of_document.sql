@@ -3,6 +3,8 @@
 -- key: receipt_id
 -- asks: everyone: when did this document stop passing?
 -- params: corpus = notes, document_id = 2024-05-01
+-- columns:
+--   created_at, run_id, state, passed, current, receipt_id, digest: as in receipts
 SELECT
     r.created_at,
     r.run_id,

@@ -3,6 +3,13 @@
 -- key: corpus, page
 -- asks: the analyst: what does the archive stand on?
 -- params: limit = 20
+-- columns:
+--   corpus: as in documents
+--   page: as in source_addresses
+--   title: Title of one of its sources.
+--   documents: Documents that cite it.
+--   pairs: Pairs that cite it.
+--   failed: Of these, graded unsupported or wrong-source.
 SELECT
     corpus,
     page,

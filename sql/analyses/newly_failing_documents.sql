@@ -3,6 +3,11 @@
 -- key: document_key
 -- asks: the operator: what broke last night?
 -- params: run_id = run-2
+-- columns:
+--   corpus, document_id, title, document_key: as in documents
+--   before: State before.
+--   after: State after.
+--   cause: as in changes
 SELECT
     d.corpus,
     d.document_id,

@@ -3,6 +3,11 @@
 -- key: document_key, work_id, retracted_from
 -- asks: the integrity officer: which documents cite a paper retracted this week?
 -- params: first = 2026-03-01, last = 2026-03-07
+-- columns:
+--   corpus, document_id, title: as in documents
+--   document_date: as in retracted_citations
+--   document_key: as in documents
+--   work_id, retracted_from, notice_date, notice_url, cited_when, noted_in_document, blocks: as in retracted_citations
 SELECT
     corpus,
     document_id,

@@ -2,6 +2,9 @@
 -- grain: work
 -- key: work_id
 -- asks: the integrity officer: where must a person decide?
+-- columns:
+--   work_id, status, disagreement, registers: as in doi_statuses
+--   documents: Documents that cite the work.
 SELECT
     s.work_id,
     s.status,

@@ -3,6 +3,10 @@
 -- key: document_key
 -- asks: the analyst: which documents only look well supported?
 -- params: share = 0.8
+-- columns:
+--   corpus, document_id, document_key: as in documents
+--   sources, effective_sources: as in independence
+--   independent_share: effective_sources / sources.
 SELECT
     corpus,
     document_id,

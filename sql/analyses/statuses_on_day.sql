@@ -3,6 +3,9 @@
 -- key: work_id
 -- asks: the integrity officer
 -- params: day = 2026-03-04
+-- columns:
+--   work_id, doi, status, date, notice_url, flags, registers, disagreement, stale, reason: as in doi_statuses
+--   documents: Documents that cite the work now.
 SELECT
     s.work_id,
     s.doi,

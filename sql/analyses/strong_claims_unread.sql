@@ -2,6 +2,11 @@
 -- grain: (claim, target)
 -- key: pair_id
 -- asks: the operator: what did the night leave open that matters?
+-- columns:
+--   corpus, document_id: as in documents
+--   pair_id, claim: as in pair_states
+--   source_id: as in sources
+--   reason: as in pair_states
 SELECT
     corpus,
     document_id,

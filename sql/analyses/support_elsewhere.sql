@@ -2,6 +2,15 @@
 -- grain: (pair or quotation, source elsewhere)
 -- key: document_key, pair_id, quote_id, source_key
 -- asks: the editor: is there a source in the archive that does say it?
+-- columns:
+--   corpus, document_id, document_key: as in documents
+--   pair_id, quote_id: as in found_elsewhere
+--   words: The claim or the quotation.
+--   source_key: as in found_elsewhere
+--   source_id: as in sources
+--   stands_with_document: Id of the document that the source belongs to; null when shared by the corpus.
+--   url: as in sources
+--   evidence, score: as in found_elsewhere
 SELECT
     d.corpus,
     d.document_id,

@@ -2,6 +2,12 @@
 -- grain: (corpus, reason)
 -- key: corpus, reason
 -- asks: the analyst: how much of the archive was really read?
+-- columns:
+--   corpus: as in documents
+--   reason: as in pair_states
+--   pairs: Pairs that nobody read for this reason.
+--   share_of_pairs: Of all pairs of the corpus.
+--   strong_pairs: Of these pairs, strong claims.
 SELECT
     corpus,
     reason,

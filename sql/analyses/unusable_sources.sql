@@ -2,6 +2,12 @@
 -- grain: (corpus, status, reason)
 -- key: corpus, status, reason
 -- asks: the operator: what should be fetched again?
+-- columns:
+--   corpus: as in documents
+--   status, reason: as in sources
+--   sources: Sources.
+--   pairs: Pairs that rest on them.
+--   documents: Documents with such a pair.
 SELECT
     s.corpus,
     s.status,

@@ -2,6 +2,13 @@
 -- grain: (claim, target)
 -- key: pair_id
 -- asks: the editor: which pointers can be repaired without reading?
+-- columns:
+--   corpus, document_id: as in documents
+--   pair_id, sentence: as in pair_states
+--   cited: Id of the source that is cited.
+--   correct: Id of the source that says it.
+--   correct_url: Address of that source.
+--   evidence: as in pair_states
 SELECT
     o.corpus,
     o.document_id,

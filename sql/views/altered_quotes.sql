@@ -2,6 +2,16 @@
 -- grain: quoted span that is altered or not found
 -- key: quote_id
 -- asks: the operator and the analyst
+-- columns:
+--   corpus, document_id: as in documents
+--   quote_id: as in quotes
+--   document_key: as in documents
+--   status: as in quotes
+--   misattributed: Whether the words stand in another source of the document.
+--   quote, closest_span, edit_distance, edits: as in quotes
+--   source_id: Id of the source that is cited.
+--   found_in_source_id: Id of the other source that holds the words.
+--   start: as in quotes
 SELECT
     d.corpus,
     d.document_id,

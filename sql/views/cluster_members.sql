@@ -2,6 +2,13 @@
 -- grain: source in a cluster
 -- key: cluster_id, source_key
 -- asks: the analyst
+-- columns:
+--   document_key: as in clusters
+--   corpus, document_id: as in documents
+--   cluster_id, kind: as in clusters
+--   is_root: Whether the member is the root: the voice that the others repeat.
+--   source_key, source_id, title, url, published_at: as in sources
+--   similarity, weakest_link: as in clusters
 SELECT
     c.document_key,
     d.corpus,

@@ -2,6 +2,12 @@
 -- grain: (corpus, outcome, reason)
 -- key: corpus, outcome, reason
 -- asks: the analyst
+-- columns:
+--   corpus: as in documents
+--   outcome, reason: as in pair_states
+--   pairs: Pairs.
+--   documents: Documents with such a pair.
+--   share: Of the corpus's pairs.
 SELECT
     corpus,
     outcome,

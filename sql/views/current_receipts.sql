@@ -2,6 +2,9 @@
 -- grain: document
 -- key: document_key
 -- asks: everyone; the start of most questions
+-- columns:
+--   corpus, document_id, title, date, status, reason, document_key: as in documents
+--   receipt_id, digest, run_id, created_at, passed, state, current: as in receipts
 SELECT
     d.corpus,
     d.document_id,

@@ -2,6 +2,16 @@
 -- grain: document
 -- key: document_key
 -- asks: the operator, in the morning
+-- columns:
+--   corpus, document_id, title, document_key: as in documents
+--   dangling: Pairs whose target has no source.
+--   unsupported: Graded unsupported.
+--   wrong_source: Graded wrong-source.
+--   altered_quotes: Quotations with other words than the source.
+--   quotes_not_found: Quotations found in no cited source.
+--   retracted_unacknowledged: Retracted works that the text cites without saying so.
+--   leaks: Places where prompts, tags or placeholders leaked.
+--   receipt_since: When the standing receipt was first made.
 WITH cited AS (
     SELECT
         document_key,

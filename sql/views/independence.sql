@@ -2,6 +2,11 @@
 -- grain: document
 -- key: document_key
 -- asks: the analyst
+-- columns:
+--   corpus, document_id, document_key: as in documents
+--   sources: The document's own sources.
+--   clusters: Groups of them that are one voice.
+--   effective_sources: sources minus the repeats inside clusters.
 WITH own AS (
     SELECT document_key, count(*) AS sources
     FROM document_sources

@@ -2,6 +2,8 @@
 -- grain: (corpus, metric)
 -- key: corpus, metric
 -- asks: everyone
+-- columns:
+--   corpus, metric, value, low, high, n, run_id: as in metrics
 SELECT
     m.corpus,
     m.metric,

@@ -2,6 +2,16 @@
 -- grain: (claim, target)
 -- key: pair_id
 -- asks: the other views; ask pair_outcomes for the same with names
+-- columns:
+--   pair_id, document_key, source_key, pair_index, sentence, claim, marker, strong: as in pairs
+--   outcome: auto-passed, checked, not-checked or dangling.
+--   reason: Why it is dangling or was not checked.
+--   verdict: Verdict; of a pair that passed without a reader supported; null where nobody graded it.
+--   contradicted: as in verdicts
+--   rule: as in triage
+--   selected, stratum, probability: as in batches
+--   severity, confidence, checker, model, correct_source_key: as in verdicts
+--   evidence: Words of the source that it rests on.
 SELECT
     p.pair_id,
     p.document_key,

@@ -2,6 +2,20 @@
 -- grain: (document, cited work, run of days on which it reads as retracted)
 -- key: document_key, work_id, retracted_from
 -- asks: the integrity officer: which documents are affected, since when?
+-- columns:
+--   corpus, document_id, title: as in documents
+--   document_date: Day of the document as it states it.
+--   document_key: as in documents
+--   work_id, doi: as in doi_mentions
+--   retracted_from: First day on which the work reads as retracted.
+--   retracted_to: First day on which it does not any more; null while it does.
+--   first_look: Whether it read so when first looked at.
+--   notice_date: Day of the notice, where the register gives one.
+--   notice_url, flags, registers, stale: as in doi_statuses
+--   cited_when: before, after or same-day, by the days of document and notice; unknown where one is missing.
+--   cited: Whether a source or the text cites the work.
+--   noted_in_document: as in doi_mentions
+--   blocks: Whether it fails the document's gate: cited and not acknowledged.
 WITH ordered AS (
     SELECT
         *,

@@ -2,6 +2,13 @@
 -- grain: (document, cited work with a notice)
 -- key: document_key, work_id
 -- asks: the integrity officer
+-- columns:
+--   corpus, document_id, title, document_key: as in documents
+--   work_id, doi: as in doi_mentions
+--   status, date, notice_url, flags, registers, disagreement, stale: as in doi_statuses
+--   cited: as in retracted_citations
+--   noted_in_document: as in doi_mentions
+--   blocks: as in retracted_citations
 SELECT
     d.corpus,
     d.document_id,

@@ -1,15 +1,12 @@
--- says: Pairs of each corpus by outcome and verdict; the counts of a corpus sum up to its pairs.
--- grain: (corpus, outcome, verdict)
--- key: corpus, outcome, verdict
+-- says: How the citations of each corpus came out; the four outcomes sum up to its pairs.
+-- grain: corpus
+-- key: corpus
 -- asks: the analyst
-SELECT
-    corpus,
-    outcome,
-    verdict,
-    count(*) AS pairs,
-    count(*) FILTER (WHERE contradicted) AS contradicted,
-    count(*) / sum(count(*)) OVER (PARTITION BY corpus) AS share
-FROM pair_states
-JOIN documents USING (document_key)
-GROUP BY corpus, outcome, verdict
-ORDER BY corpus, outcome, verdict NULLS LAST
+-- columns:
+--   corpus: as in documents
+--   pairs, auto_passed, checked, not_checked, dangling, supported, partially_supported, unsupported: as in verdicts_by
+--   wrong_source, contradicted, failed_share, failed_low, failed_high, failed_least, failed_most: as in verdicts_by
+SELECT member AS corpus, * EXCLUDE (dimension, member)
+FROM verdicts_by
+WHERE dimension = 'corpus'
+ORDER BY corpus

@@ -1,30 +1,21 @@
--- says: The same by host of the source's address, over all corpora; sources without an address are one row (null).
+-- says: How citations came out by host of the source's address; sources without an address are one row (null).
 -- grain: host
 -- key: host
 -- asks: the analyst
-WITH hosted AS (
-    SELECT
-        *,
-        nullif(
-            regexp_replace(
-                lower(regexp_extract(url, '^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([^/:?#]+)', 1)), '^www\.', ''
-            ),
-            ''
-        ) AS host
-    FROM verdicts_by_source
+-- columns:
+--   host: as in source_addresses
+--   sources: Sources of that host that some pair cites.
+--   pairs, auto_passed, checked, not_checked, supported, partially_supported, unsupported: as in verdicts_by
+--   wrong_source, contradicted, failed_share, failed_low, failed_high, failed_least, failed_most: as in verdicts_by
+WITH cited AS (
+    SELECT host, count(*) AS sources
+    FROM source_addresses
+    WHERE source_key IN (SELECT source_key FROM pairs)
+    GROUP BY host
 )
 
-SELECT
-    host,
-    count(*) AS sources,
-    sum(pairs)::BIGINT AS pairs,
-    sum(auto_passed)::BIGINT AS auto_passed,
-    sum(checked)::BIGINT AS checked,
-    sum(not_checked)::BIGINT AS not_checked,
-    sum(supported)::BIGINT AS supported,
-    sum(partially_supported)::BIGINT AS partially_supported,
-    sum(unsupported)::BIGINT AS unsupported,
-    sum(wrong_source)::BIGINT AS wrong_source
-FROM hosted
-GROUP BY host
-ORDER BY pairs DESC, host NULLS LAST
+SELECT v.member AS host, c.sources, v.* EXCLUDE (dimension, member, dangling)
+FROM verdicts_by AS v
+JOIN cited AS c ON c.host IS NOT DISTINCT FROM v.member
+WHERE v.dimension = 'host'
+ORDER BY v.pairs DESC, host NULLS LAST

@@ -1,24 +1,11 @@
--- says: For each cited source, how its citations came out. Unread ones are counted apart from graded ones.
+-- says: How the citations of each cited source came out. Unread ones are counted apart from graded ones.
 -- grain: source that some pair cites
 -- key: source_key
 -- asks: the analyst
-WITH counted AS (
-    SELECT
-        source_key,
-        count(*) AS pairs,
-        count(*) FILTER (WHERE outcome = 'auto-passed') AS auto_passed,
-        count(*) FILTER (WHERE outcome = 'checked') AS checked,
-        count(*) FILTER (WHERE outcome = 'not-checked') AS not_checked,
-        count(*) FILTER (WHERE outcome = 'checked' AND verdict = 'supported') AS supported,
-        count(*) FILTER (WHERE outcome = 'checked' AND verdict = 'partially-supported') AS partially_supported,
-        count(*) FILTER (WHERE outcome = 'checked' AND verdict = 'unsupported') AS unsupported,
-        count(*) FILTER (WHERE outcome = 'checked' AND verdict = 'wrong-source') AS wrong_source,
-        count(*) FILTER (WHERE contradicted) AS contradicted
-    FROM pair_states
-    WHERE source_key IS NOT NULL
-    GROUP BY source_key
-)
-
+-- columns:
+--   corpus, source_id, document_id, title, url, status, source_key: as in sources
+--   pairs, auto_passed, checked, not_checked, supported, partially_supported, unsupported: as in verdicts_by
+--   wrong_source, contradicted, failed_share, failed_low, failed_high, failed_least, failed_most: as in verdicts_by
 SELECT
     s.corpus,
     s.source_id,
@@ -26,7 +13,9 @@ SELECT
     s.title,
     s.url,
     s.status,
-    c.*
-FROM counted AS c
-JOIN sources AS s USING (source_key)
+    v.member AS source_key,
+    v.* EXCLUDE (dimension, member, dangling)
+FROM verdicts_by AS v
+JOIN sources AS s ON s.source_key = v.member
+WHERE v.dimension = 'source'
 ORDER BY s.corpus, s.source_id, s.source_key

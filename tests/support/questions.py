@@ -86,6 +86,12 @@ def _more(archive: Archive) -> None:
         **archive.span(source, "double the grid"),
         score=0.6,
     )
+    archive.add("costs", run_id="run-1", document_key=unsupported["document_key"], llm_pairs=3, cents=0.6)
+    archive.add("costs", run_id="run-1", document_key=copy, llm_pairs=1, cents=0.4)
+    drifted = {"run_id": "run-2", "document_key": copy, "what": "source", "source_id": "1", "cause": "source drifted"}
+    archive.add("changes", **drifted, source_key=source, before="a" * 64, after="b" * 64)
+    lost = {**drifted, "source_id": "gone", "cause": "source lost"}
+    archive.add("changes", **lost, source_key="0" * 32, before="c" * 64)
     archive.add(
         "changes", run_id="run-1", document_key=copy, what="state", before="passed", after="failed", cause="unexplained"
     )

@@ -109,6 +109,13 @@ class Moved:
             return _register(was, now)
         return self._moved(_STATUS)
 
+    def of_source(self, was: Row | None, now: Row | None) -> str:
+        """Why a source came, went or has another text. One that came or went with an edited document is the edit's."""
+        if (was is None or now is None) and "document" in self.components:
+            return self._moved({"document"})
+        row = was or now or {}
+        return self.sources.get(row["source_key"]) or self._moved(_READING)
+
     def of_voices(self) -> str:
         """Why the number of voices is another one."""
         return self._moved(_READING)

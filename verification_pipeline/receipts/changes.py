@@ -35,6 +35,8 @@ class Change:
     pair_id: str | None = None
     quote_id: str | None = None
     work_id: str | None = None
+    source_key: str | None = None
+    source_id: str | None = None
 
 
 def compare(
@@ -91,13 +93,15 @@ def _changed(run_id: str, key: str, old: Row, new: Row, moved: Moved) -> Iterato
 
 def _items(run_id: str, key: str, old: Row, new: Row, moved: Moved, kind: _Kind) -> Iterator[Change]:
     """Rows of one kind that came, went or read differently."""
-    before, after = ({row[kind.identity]: row for row in kind.rows(receipt)} for receipt in (old, new))
-    for identity in sorted(before.keys() | after.keys()):
-        was, now = before.get(identity), after.get(identity)
+    identity = kind.named[0]
+    before, after = ({row[identity]: row for row in kind.rows(receipt)} for receipt in (old, new))
+    for one in sorted(before.keys() | after.keys()):
+        was, now = before.get(one), after.get(one)
         said = [None if row is None else kind.says(row) for row in (was, now)]
         if said[0] != said[1]:
             cause = kind.cause(moved, was, now)
-            yield Change(run_id, key, kind.what, said[0], said[1], cause, **{kind.identity: identity})
+            named = {name: (was or now or {})[name] for name in kind.named}
+            yield Change(run_id, key, kind.what, said[0], said[1], cause, **named)
 
 
 def _of_state(old: Row, new: Row, items: list[Change], moved: Moved) -> str:
@@ -112,6 +116,10 @@ def _of_state(old: Row, new: Row, items: list[Change], moved: Moved) -> str:
 
 
 _JUDGED = {"cite-check-resolved": "pair", "quote-integrity": "quote", "retracted-citations": "work"}
+
+
+def _source(row: Row) -> str:
+    return str(row["text_sha256"] if row["status"] == "ok" else row["status"])
 
 
 def _pair(row: Row) -> str:
@@ -138,17 +146,18 @@ def _voices(receipt: Row) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of row that is compared: where its rows are, what names one, what it says, and why it differs."""
+    """A kind of row that is compared: what names one (its identity first), where its rows are, what it says, and why."""
 
     what: str
-    identity: str
+    named: tuple[str, ...]
     rows: Callable[[Row], Iterable[Row]]
     says: Callable[[Row], str]
     cause: Callable[[Moved, Row | None, Row | None], str]
 
 
 _ITEMS = (
-    _Kind("pair", "pair_id", lambda receipt: receipt["cite_check"]["rows"], _pair, Moved.of_pair),
-    _Kind("quote", "quote_id", lambda receipt: receipt["quote_integrity"]["rows"], _quote, Moved.of_quote),
-    _Kind("work", "work_id", lambda receipt: receipt["retraction_sweep"]["rows"], _work, Moved.of_work),
+    _Kind("source", ("source_key", "source_id"), lambda receipt: receipt["sources"], _source, Moved.of_source),
+    _Kind("pair", ("pair_id",), lambda receipt: receipt["cite_check"]["rows"], _pair, Moved.of_pair),
+    _Kind("quote", ("quote_id",), lambda receipt: receipt["quote_integrity"]["rows"], _quote, Moved.of_quote),
+    _Kind("work", ("work_id",), lambda receipt: receipt["retraction_sweep"]["rows"], _work, Moved.of_work),
 )

@@ -1,4 +1,4 @@
-"""The close of a night: changes, metrics, the row of `runs`, the DuckDB file, the fleet page, the next baseline."""
+"""The close of a night: changes, metrics, costs, the row of `runs`, the DuckDB file, the fleet page, the next baseline."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ class RunRow:
     complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """A row of `costs`."""
+
+    run_id: str
+    document_key: str
+    llm_pairs: int
+    cents: float
+
+
 def record_run(night: Night, *, finished: bool) -> None:
     """Write the run's row: at its start without an end, at its end with it."""
     row = RunRow(
@@ -47,12 +57,35 @@ def record_run(night: Night, *, finished: bool) -> None:
     night.store.write("runs", pl.concat([others, tables.frame("runs", [row])]))
 
 
+def record_costs(night: Night) -> int:
+    """Bring `costs` up to the ledger: this run, one that was killed before it, and those whose batches came in since."""
+    folder = night.store.root / "llm"
+    if not folder.is_dir():
+        return 0
+    from verification_pipeline.checkers.llm.ledger import Ledger
+    from verification_pipeline.checkers.llm.money import allocated, runs_paid_since
+
+    ended = night.store.read("runs")["finished_at"].max()
+    with Ledger(folder) as ledger:
+        runs = runs_paid_since(ledger, ended.timestamp() if isinstance(ended, datetime) else 0.0)
+        rows = [
+            CostRow(run, key, cost.llm_pairs, cost.cents)
+            for run in runs
+            for key, cost in allocated(ledger, run).items()
+        ]
+    if rows:
+        others = night.store.read("costs").filter(~pl.col("run_id").is_in(runs))
+        night.store.write("costs", pl.concat([others, tables.frame("costs", rows)]))
+    return len(rows)
+
+
 def close(night: Night) -> dict[str, int]:
     """Everything after the receipts, in the order in which a kill leaves least to repeat; rows written by table."""
     store = night.store
     changes = record_changes(night)
     fresh = count_metrics(night)
     store.write("metrics", pl.concat([store.read("metrics").filter(pl.col("run_id") != night.run_id), fresh]))
+    costs = record_costs(night)  # before the run counts as finished: it looks back to the last one that did
     record_run(night, finished=True)
     set_baseline(night)
     duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file)
@@ -60,4 +93,4 @@ def close(night: Night) -> dict[str, int]:
     fleet.write(store)
     night.progress("closing", 1, 1)
     unexplained = changes.filter(cause=UNEXPLAINED).height
-    return {"changes": changes.height, "metrics": fresh.height, "runs": 1, "unexplained": unexplained}
+    return {"changes": changes.height, "metrics": fresh.height, "runs": 1, "costs": costs, "unexplained": unexplained}

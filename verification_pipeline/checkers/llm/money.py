@@ -102,6 +102,12 @@ def spending(ledger: Ledger, run: str | None = None) -> list[Spent]:
     return [Spent(*row) for row in ledger.read(sql, run)]
 
 
+def runs_paid_since(ledger: Ledger, moment: float) -> list[str]:
+    """Runs whose requests were sent or answered since then (seconds since 1970): those whose costs may have moved."""
+    rows = ledger.read("SELECT DISTINCT run FROM requests WHERE sent_at >= ?1 OR done_at >= ?1 ORDER BY run", moment)
+    return [str(run) for (run,) in rows]
+
+
 def allocated(ledger: Ledger, run: str | None = None) -> dict[str, DocumentCost]:
     """What each document cost, in one run or in all; the shares of a request add up to its cost.
 
