@@ -8,8 +8,8 @@ each column says, in its own words or `as in` a registered table or a view:
     --   corpus, document_id: as in documents
     --   share: Of the corpus's pairs.
 
-In a checkout the files lie in `sql/` beside the package, in a wheel inside it. The only SQL elsewhere is what `duckdb_file`
-makes from the registry.
+In a checkout the files lie in `sql/` beside the package, in a wheel inside it. The only SQL elsewhere is what
+`duckdb_file` makes from the registry.
 """
 
 from __future__ import annotations

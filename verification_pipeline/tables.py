@@ -561,7 +561,7 @@ _ALL = (
             _n(
                 "before",
                 TEXT,
-                "Before: a digest, a state, an outcome; of a source the hash of its text, else its status.",
+                "Before: a digest, state or outcome; of a source the hash of its text, else its status.",
             ),
             _n("after", TEXT, "After, in the same words."),
             _c("cause", TEXT, "Why, such as `source drifted`; `unexplained` when nothing known moved."),

@@ -115,9 +115,13 @@ def test_every_change_is_listed_once_with_its_cause(nights):
         "configured/d": {"configuration changed"},
     }
     with duckdb.connect(str(out / "verification.duckdb"), read_only=True) as asked:
-        asked_for = "SELECT state, coalesce(s.document_id, 'two'), pairs FROM moved_sources LEFT JOIN sources AS s USING (source_key)"
-        states = set(asked.execute(asked_for).fetchall())
-    assert states == {("drifted", "drifted", 1), ("lost", "lost", 1), ("added", "gained", 1), ("lost", "two", 0)}
+        states = set(
+            asked.execute(
+                "SELECT m.state, coalesce(s.document_id, 'gone'), m.pairs "
+                "FROM moved_sources AS m LEFT JOIN sources AS s USING (source_key)"
+            ).fetchall()
+        )
+    assert states == {("drifted", "drifted", 1), ("lost", "lost", 1), ("added", "gained", 1), ("lost", "gone", 0)}
     documents = [name for name, what, _ in found if what == "document"]
     assert sorted(set(documents)) == sorted(documents) == sorted(causes)
 

@@ -146,7 +146,7 @@ def _voices(receipt: Row) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of row that is compared: what names one (its identity first), where its rows are, what it says, and why."""
+    """A kind of row that is compared: what names one (its identity first), where its rows are, what it says, why."""
 
     what: str
     named: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The close of a night: changes, metrics, costs, the row of `runs`, the DuckDB file, the fleet page, the next baseline."""
+"""The close of a night: changes, metrics, costs, the row of `runs`, the next baseline, the DuckDB file, the page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def record_run(night: Night, *, finished: bool) -> None:
 
 
 def record_costs(night: Night) -> int:
-    """Bring `costs` up to the ledger: this run, one that was killed before it, and those whose batches came in since."""
+    """Bring `costs` up to the ledger: this run, a killed one before it, and those whose batches came in since."""
     folder = night.store.root / "llm"
     if not folder.is_dir():
         return 0
@@ -68,11 +68,8 @@ def record_costs(night: Night) -> int:
     ended = night.store.read("runs")["finished_at"].max()
     with Ledger(folder) as ledger:
         runs = runs_paid_since(ledger, ended.timestamp() if isinstance(ended, datetime) else 0.0)
-        rows = [
-            CostRow(run, key, cost.llm_pairs, cost.cents)
-            for run in runs
-            for key, cost in allocated(ledger, run).items()
-        ]
+        paid = {run: allocated(ledger, run) for run in runs}
+    rows = [CostRow(run, key, cost.llm_pairs, cost.cents) for run, costs in paid.items() for key, cost in costs.items()]
     if rows:
         others = night.store.read("costs").filter(~pl.col("run_id").is_in(runs))
         night.store.write("costs", pl.concat([others, tables.frame("costs", rows)]))
