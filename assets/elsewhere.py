@@ -10,7 +10,9 @@ from verification_pipeline.stages.elsewhere import find_elsewhere
 
 
 @dg.multi_asset(
-    specs=[spec("found_elsewhere", "elsewhere", ["verdicts", "quotes", "sources", "texts"])],
+    specs=[
+        spec("found_elsewhere", "elsewhere", ["verdicts", "quotes", "document_sources", "sources", "texts", "phrases"])
+    ],
     check_specs=[check_spec("found_elsewhere")],
 )
 def found_elsewhere(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:

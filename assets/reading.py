@@ -21,6 +21,7 @@ _DEPS = {
     "doi_mentions": ["documents", "references", "document_sources"],
     "findings_in_text": ["documents", "document_sources", "texts"],
     "sketches": ["sources", "texts"],
+    "phrases": ["sources", "texts"],
     "clusters": ["document_sources", "sketches"],
     "failures": ["documents"],
 }

@@ -29,7 +29,7 @@ def test_every_table_is_there_with_its_types_and_words(tmp_path: Path):
         expected = {
             (table.name, name): doc
             for table in TABLES.values()
-            if table.name != "texts"
+            if table.name not in ("texts", "phrases")
             for name, _, doc in duckdb_file.columns_of(table)
         }
         assert {place: comment for place, (_, comment) in found.items()} == expected
@@ -49,7 +49,7 @@ def test_rows_are_the_stored_rows(tmp_path: Path):
     archive = nights_archive()
     with built(archive, tmp_path) as connection:
         for name in TABLES:
-            if name in ("texts", "receipts", "sketches"):
+            if name in ("texts", "phrases", "receipts", "sketches"):
                 continue
             stored = archive.frame(name)
             kept = connection.sql(f"SELECT * FROM {duckdb_file.quoted(name)}").pl()

@@ -1,4 +1,4 @@
-"""The DuckDB file that analysts open: every registered table but the texts, and the views and questions of `sql/`.
+"""The DuckDB file that analysts open: every registered table but texts and phrases, the views and questions of `sql/`.
 
 A view of `sql/views` is a view, a question of `sql/analyses` a table function: `FROM statuses_on_day('2026-03-04')`.
 
@@ -27,7 +27,7 @@ from verification_pipeline.errors import StoreError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.tables import TABLES, Table
 
-_NOT_COPIED = frozenset({"texts"})
+_NOT_COPIED = frozenset({"texts", "phrases"})
 _LEFT_OUT = {"receipts": ("receipt",), "sketches": ("hashes",)}
 
 _TYPES: dict[type[pl.DataType], str] = {

@@ -10,11 +10,13 @@ checked polars frame. A row's `span` attribute (a `Span` or None) fills the five
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from verification_pipeline.errors import ContractError
 
@@ -28,6 +30,7 @@ DAY = pl.Date()
 MOMENT = pl.Datetime("us", "UTC")
 TEXTS = pl.List(pl.String())
 INTEGERS = pl.List(pl.Int64())
+HASHES = pl.List(pl.UInt32())
 SPANS = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 
 
@@ -474,6 +477,18 @@ _ALL = (
         ),
     ),
     Table(
+        "phrases",
+        "source with usable text",
+        "document",
+        ("source_key",),
+        (
+            _c("source_key", TEXT, "Source whose text it is."),
+            _n("document_key", TEXT, "Document that owns the source; null when shared by the corpus."),
+            _c("text_sha256", TEXT, "Stored text the phrases were taken from."),
+            _c("hashes", HASHES, "Hashes of runs of six words, of every three neighbours the smallest, ascending."),
+        ),
+    ),
+    Table(
         "clusters",
         "source in a cluster",
         "document",
@@ -629,7 +644,7 @@ def frame(name: str, rows: Iterable[Any]) -> pl.DataFrame:
     rows = list(rows)
     table = TABLES[name]
     spanned = any(column.name == "evidence_source_key" for column in table.columns)
-    data: dict[str, list[Any]] = {}
+    data: dict[str, Any] = {}
     for column in table.columns:
         if spanned and column.name in _SPAN_FIELDS:
             field = _SPAN_FIELDS[column.name]
@@ -638,9 +653,18 @@ def frame(name: str, rows: Iterable[Any]) -> pl.DataFrame:
             data[column.name] = [
                 [{"start": start, "end": end} for start, end in getattr(row, column.name)] for row in rows
             ]
+        elif rows and isinstance(getattr(rows[0], column.name), np.ndarray):
+            data[column.name] = _arrays([getattr(row, column.name) for row in rows])
         else:
             data[column.name] = [getattr(row, column.name) for row in rows]
     return pl.DataFrame(data, schema=table.schema, strict=True)
+
+
+def _arrays(values: Sequence[np.ndarray[Any, Any]]) -> pl.Series:
+    """Arrays as lists of a column, without a Python object a number."""
+    offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(values)))
+    return pl.Series(values=lists)
 
 
 def empty(name: str) -> pl.DataFrame:

@@ -45,5 +45,5 @@ def test_support_in_another_documents_source_is_found_and_changes_no_status(tmp_
 def test_nothing_is_scanned_while_nothing_moved(tmp_path, monkeypatch):
     folder = corpus(tmp_path / "c", held=True)
     before = verify(tmp_path / "out", folder).read("found_elsewhere")
-    monkeypatch.setattr(elsewhere, "_scan_shard", lambda *_: pytest.fail("scanned"))
+    monkeypatch.setattr(elsewhere, "_propose", lambda *_: pytest.fail("looked for"))
     assert verify(tmp_path / "out", folder).read("found_elsewhere").equals(before)

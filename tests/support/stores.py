@@ -116,7 +116,7 @@ def duckdb_faults(store: Path) -> list[str]:
     for name, path in parquet_files(store).items():
         table = table_of(name)
         counts[table] = counts.get(table, 0) + int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    for table in ("texts", "baselines"):
+    for table in ("texts", "phrases", "baselines"):
         counts.pop(table, None)
     found = []
     with duckdb.connect(str(store / "verification.duckdb"), read_only=True) as connection:

@@ -26,6 +26,7 @@ from verification_pipeline.receipts.scaffold import find_leaks
 from verification_pipeline.records import Citations, Source
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
+from verification_pipeline.stages.elsewhere import PhrasesRow
 from verification_pipeline.stages.voices import SketchRow
 from verification_pipeline.store import Store
 
@@ -41,6 +42,7 @@ TABLES = (
     "doi_mentions",
     "findings_in_text",
     "sketches",
+    "phrases",
     "clusters",
     "failures",
 )
@@ -197,6 +199,7 @@ def _read(
             *find_unattributed_code(document, cited, evidence, settings.text_checks),
         ],
         "sketches": [SketchRow.of(one, key) for name, one in sketches.items() if name in mine],
+        "phrases": [PhrasesRow.of(one, key) for name, one in evidence.items() if name in mine],
         "clusters": cluster_document(key, own, evidence, sketches, settings.independence),
     }
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from verification_pipeline import tables
 from verification_pipeline.config import Settings
@@ -25,7 +27,7 @@ _ARCHIVE = "*"
 _CODE = ("independence", "text", "stages/voices")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SketchRow:
     """A row of `sketches`."""
 
@@ -34,14 +36,15 @@ class SketchRow:
     text_sha256: str
     n_shingles: int
     limit: int
-    hashes: list[int]
+    hashes: NDArray[np.int64]
     agency: str | None
 
     @classmethod
     def of(cls, made: Sketch, document_key: str | None) -> SketchRow:
         """The row of a sketch."""
-        hashes: list[int] = made.hashes.tolist()
-        return cls(made.source_key, document_key, made.text_sha256, made.n_shingles, made.limit, hashes, made.agency)
+        return cls(
+            made.source_key, document_key, made.text_sha256, made.n_shingles, made.limit, made.hashes, made.agency
+        )
 
 
 def cluster_all(night: Night) -> int:
