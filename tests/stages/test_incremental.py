@@ -10,7 +10,7 @@ from tests.support.corpora import write_folder
 from tests.support.nights import verify
 
 TABLES = ("found_elsewhere",)
-_WORDS = tuple("otter weir lock pier mill barge tide flour log storm quay reed gate rope mast keel".split(" "))
+_WORDS = "otter weir lock pier mill barge tide flour log storm quay reed gate rope mast keel"
 
 
 class Archive:
@@ -27,7 +27,7 @@ class Archive:
         return " ".join(self._sentence() for _ in range(12))
 
     def _sentence(self) -> str:
-        return " ".join(self.dice.choices(_WORDS, k=self.dice.randint(9, 14))).capitalize() + "."
+        return " ".join(self.dice.choices(_WORDS.split(), k=self.dice.randint(9, 14))).capitalize() + "."
 
     def _document(self) -> str:
         words = self.dice.choice(self.prose).split()
