@@ -26,7 +26,7 @@ def packed(cases, limits=None, **changes):
     rules = OpenAI(**changes)
     questioner = Questioner(rules, SECRET, WordRetriever())
     questions = [questioner.question(case) for case in cases]
-    return rules, Packer(rules, SECRET).requests(questions, limits)
+    return rules, list(Packer(rules, SECRET).requests(questions, limits))
 
 
 def asked(request, rules):
@@ -102,7 +102,7 @@ def test_questions_that_failed_are_packed_smaller_and_among_their_like():
     source = evidence("1", "A short text.")
     rules, (request,) = packed([item(f"Claim {n}.", source) for n in range(25)], candidates=0)
     limits = {question.key: 2 for question in request.questions[10:15]}
-    requests = Packer(rules, SECRET).requests(request.questions, limits)
+    requests = list(Packer(rules, SECRET).requests(request.questions, limits))
     assert sorted(len(one.questions) for one in requests) == [1, 2, 2, 20]
     assert sum(one.questions[0].key in limits for one in requests) == 3
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,7 @@ def enter(kind: str, questions: Sequence[Question], job: Job) -> dict[str, Left]
         ledger.update_batch(half, state="failed", note="never sent")
     keys = [question.key for question in questions]
     out = ledger.pending(keys)
-    done = ledger.answers(keys).keys()
+    done = ledger.answered(keys)
     left = {key: Left("pending", request_key=request) for key, request in out.items()}
     free = [question for question in questions if question.key not in out and question.key not in done]
     shards = _shards(job.packer.requests(free, ledger.sizes(keys)), job.rules)
@@ -199,7 +199,7 @@ def _begin(job: Job, request: Request, kind: str, batch: int) -> Sent | Taken | 
     )
 
 
-def _shards(requests: Sequence[Request], rules: Rules) -> Iterator[list[Request]]:
+def _shards(requests: Iterable[Request], rules: Rules) -> Iterator[list[Request]]:
     """Requests in files below the limits of count, bytes and enqueued tokens; no request twice in a file."""
     shard: list[Request] = []
     size = tokens = 0

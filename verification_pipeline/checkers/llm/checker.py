@@ -59,10 +59,10 @@ class LLMChecker:
         asked = self._questions(items, retriever)
         with Ledger(self.folder) as ledger:
             keys = {one.key for one in asked if isinstance(one, Question)}
-            stored = set() if self.run.recheck else set(ledger.answers(keys))
+            stored = set() if self.run.recheck else ledger.answered(keys)
             pending = set(ledger.pending(keys))
             unasked = {one.key: one for one in asked if isinstance(one, Question) and one.key not in stored | pending}
-            requests = Packer(self.rules, self.secret).requests(list(unasked.values()), ledger.sizes(unasked))
+            requests = list(Packer(self.rules, self.secret).requests(list(unasked.values()), ledger.sizes(unasked)))
         counts = Counter(one.key for one in asked if isinstance(one, Question))
         return money.likely(
             requests,
@@ -84,7 +84,7 @@ class LLMChecker:
         if self.rules.mode != "offline-file":
             batch.advance(ledger, self.rules)
         offline.collect(ledger, self.rules)
-        done = ledger.answers(unique).keys()
+        done = ledger.answered(unique)
         left = {key: Left("pending", request_key=out) for key, out in ledger.pending(unique).items()}
         askers: dict[str, Counter[str]] = {}
         for question in questions:

@@ -1,8 +1,8 @@
 """One chat completion over HTTP, with everything around it that may go wrong: pace, pauses, further tries, time.
 
-Addresses and headers are those of the official client; the bytes go out beside it, since its retries know nothing of
-the other requests in flight and its models would cost more than the rest of the path. What an answer means is read in
-`answers`; what happens to pairs that got none is decided in `online`.
+Addresses and headers are those of the official client; the bytes go out beside it, by aiohttp: its retries know nothing
+of the other requests in flight, and its models and its transport would cost more than the rest of the path. What an
+answer means is read in `answers`; what happens to pairs that got none is decided in `online`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
+import aiohttp
 import httpx2
 import openai
 import orjson
@@ -131,15 +132,14 @@ class ChatClient:
         self._formats = list(FORMATS[FORMATS.index(rules.answer_format) :])
         self._in_flight = 0
         self._tokens_in_flight = 0
-        self._client = httpx2.AsyncClient(
-            verify=tls(),
-            timeout=rules.timeout_seconds,
-            limits=httpx2.Limits(max_connections=rules.concurrency, max_keepalive_connections=rules.concurrency),
+        self._url, headers = _address(rules, key)
+        self._session = aiohttp.ClientSession(
+            headers=headers,
+            connector=aiohttp.TCPConnector(limit=rules.concurrency, ssl=tls()),
+            timeout=aiohttp.ClientTimeout(rules.timeout_seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=True,
         )
-        official = openai.AsyncOpenAI(api_key=key.reveal(), base_url=rules.base_url, http_client=self._client)
-        headers = {**official.default_headers, **official.auth_headers}
-        self._client.base_url = official.base_url
-        self._client.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
 
     async def __aenter__(self) -> ChatClient:
         return self
@@ -147,7 +147,7 @@ class ChatClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()
+        await self._session.close()
 
     async def complete(self, body_in: Callable[[str], dict[str, Any]], tokens: int) -> Delivery:
         """One completion; `body_in` gives the request in an answer format. Never raises for a fault of the server.
@@ -173,19 +173,19 @@ class ChatClient:
             tries += 1
             pause = None
             try:
-                response = await self._post(raw, tokens)
-            except (TimeoutError, httpx2.TimeoutException):
+                status, headers, content = await self._post(raw, tokens)
+            except TimeoutError:
                 timeouts, detail = timeouts + 1, "no answer in time"
-            except httpx2.HTTPError as error:
+            except aiohttp.ClientError as error:
                 detail = f"connection: {type(error).__name__}"
             else:
-                clean = self._key.out_of_bytes(response.content)
+                clean = self._key.out_of_bytes(content)
                 body = _json(clean)
-                if response.status_code == 200 and body is not None:
+                if status == 200 and body is not None:
                     return Delivery(body, clean, tries=tries)
-                fault = _fault(response.status_code, clean)
-                detail = self._key.out_of(f"HTTP {response.status_code} {_code(body)}".strip())
-                pause = retry_after(response.headers)
+                fault = _fault(status, clean)
+                detail = self._key.out_of(f"HTTP {status} {_code(body)}".strip())
+                pause = retry_after(headers)
                 if fault == "rate-limited" and time.monotonic() - waiting_since < rules.max_wait_seconds:
                     self._pacer.cool_down(self._backoff(tries) if pause is None else pause)
                     continue
@@ -196,22 +196,32 @@ class ChatClient:
                 return Delivery(fault="provider-error", detail=detail, tries=tries)
             await asyncio.sleep(self._backoff(faults) if pause is None else min(pause, rules.max_wait_seconds))
 
-    async def _post(self, raw: bytes, tokens: int) -> httpx2.Response:
+    async def _post(self, raw: bytes, tokens: int) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and bytes of what comes back. TimeoutError, aiohttp.ClientError."""
         self._in_flight += 1
         self._tokens_in_flight += tokens
-        response = None
+        headers: Mapping[str, str] = {}
         try:
-            async with asyncio.timeout(self._rules.timeout_seconds):
-                response = await self._client.post("chat/completions", content=raw)
-            return response
+            async with self._session.post(self._url, data=raw, allow_redirects=False) as response:
+                content = await response.read()
+                headers = response.headers
+                return response.status, headers, content
         finally:
             self._in_flight -= 1
             self._tokens_in_flight -= tokens
-            if response is not None:
-                self._pacer.learn(response.headers, self._in_flight, self._tokens_in_flight)
+            self._pacer.learn(headers, self._in_flight, self._tokens_in_flight)
 
     def _backoff(self, tries: int) -> float:
         return min(_LONGEST_BACKOFF, self._rules.backoff_seconds * 2.0 ** min(tries - 1, 10))
+
+
+def _address(rules: OpenAI, key: Secret) -> tuple[str, dict[str, str]]:
+    """Where completions are asked for, and the headers of the official client that go with it."""
+    official = openai.OpenAI(api_key=key.reveal(), base_url=rules.base_url, http_client=httpx2.Client(verify=tls()))
+    with official:
+        headers = {**official.default_headers, **official.auth_headers}
+        url = str(official.base_url.join("chat/completions"))
+    return url, {name: value for name, value in headers.items() if isinstance(value, str)}
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:

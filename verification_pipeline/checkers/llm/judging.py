@@ -32,7 +32,8 @@ def outcome(
     if row.verdict != "unsupported":
         if span is None:
             return NotChecked(pair_id, "evidence-not-in-source", rationale=rationale)
-        if len(WordIndex.build(span.text)) < min(least, len(holder.body.index)):
+        words = len(WordIndex.build(span.text))
+        if words < least and words < len(holder.body.index):
             return NotChecked(pair_id, "invalid-answer", rationale="its evidence is too short to show anything")
     elif (read := sum(end - start for start, end in question.stretches)) < (whole := len(item.evidence.body.text)):
         rationale = f"{rationale} (Read: {read:,} of {whole:,} characters, chosen by the claim's words.)"

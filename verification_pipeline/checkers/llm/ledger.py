@@ -226,6 +226,10 @@ class Ledger:
             for key, request, row, correct, fault in self._rows(sql, keys)
         }
 
+    def answered(self, keys: Iterable[str]) -> set[str]:
+        """Those of these questions that have a current answer."""
+        return {key for (key,) in self._rows("SELECT key FROM answers WHERE key IN (?)", keys)}
+
     def sizes(self, keys: Iterable[str]) -> dict[str, int]:
         """For questions that failed: the largest request that may hold them now."""
         found = self._rows("SELECT key, size FROM failures WHERE key IN (?)", keys)
@@ -259,7 +263,7 @@ class Ledger:
         """Enter a sending, claim its keys and reserve its money, unless something stands against it."""
         keys = list(sending.keys.values())
         with self._transaction():
-            taken = {key for (key,) in self._rows("SELECT key FROM answers WHERE key IN (?)", keys)}
+            taken = self.answered(keys)
             taken |= {key for key, owner in self._claims(keys) if owner is None or self._lives(owner)}
             if taken:
                 return Taken(frozenset(taken))
@@ -310,7 +314,7 @@ class Ledger:
                 (result.state, result.fault, result.tries, now, result.cents, *counts, request),
             )
             self._pay(run, (result.cents or 0.0) - expected)
-            self._db.execute("DELETE FROM claims WHERE request = ?", (request,))
+            self._release(keys.values(), request)
             rows = result.reading.rows if result.reading else {}
             for label, row in rows.items():
                 correct = offered[label].get(row.correct_source or "")
@@ -341,7 +345,8 @@ class Ledger:
                     "UPDATE requests SET state = 'lost', done_at = ? WHERE state = 'sent' AND owner = ? RETURNING id",
                     (now, owner),
                 ).fetchall()
-                self._db.executemany("DELETE FROM claims WHERE request = ?", rows)
+                for (request,) in rows:
+                    self._release(self.asked(request)[0].values(), request)
                 gone += len(rows)
             return gone
 
@@ -400,6 +405,10 @@ class Ledger:
             self._answer(key, request, now, fault=fault)
         else:
             self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (key, size, fault))
+
+    def _release(self, keys: Iterable[str], request: int) -> None:
+        """Void the claims of a sending; by key, for a batch holds a million claims."""
+        self._db.executemany("DELETE FROM claims WHERE key = ? AND request = ?", [(key, request) for key in keys])
 
     def _pay(self, run: str, cents: float) -> None:
         self._db.execute(

@@ -1,5 +1,8 @@
 """Asking at once: bounded requests in flight, every answer on the disk before its slot is used again.
 
+A slot carries one request after another. What came of one is entered in the transaction that enters the next, so that
+a request waits for the disk once and not twice.
+
 Pairs that a request leaves without a good row are asked again in requests of half the size (25, 13, 7, 4, 2, 1); what
 fails alone is final. A run of failures without a success in between opens the circuit: the rest is not asked.
 """
@@ -10,7 +13,8 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,13 +85,11 @@ def ask(questions: Sequence[Question], job: Job, key: Secret) -> dict[str, Left]
     return asyncio.run(_ask(requests, job, key))
 
 
-async def _ask(requests: Sequence[Request], job: Job, key: Secret) -> dict[str, Left]:
+async def _ask(requests: Iterator[Request], job: Job, key: Secret) -> dict[str, Left]:
     with ThreadPoolExecutor(1) as disk, Logs(job.ledger.folder) as logs:
         async with ChatClient(job.rules, key) as client:
-            asking = _Asking(
-                job, client, logs, _GroupCommit(job.ledger, disk), asyncio.Semaphore(job.rules.concurrency)
-            )
-            await asyncio.gather(*map(asking.settle, requests))
+            asking = _Asking(job, client, logs, _GroupCommit(job.ledger, disk), requests)
+            await asking.run()
     if asking.refused:
         raise CheckerError(
             f"the server refused the key of {job.rules.api_key_env} or the model {job.rules.model} ({asking.refused})"
@@ -95,79 +97,126 @@ async def _ask(requests: Sequence[Request], job: Job, key: Secret) -> dict[str, 
     return asking.left
 
 
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What came of one request, not entered yet."""
+
+    request: Request
+    sent: Sent
+    delivery: Delivery
+    result: Result
+
+
 @dataclass
 class _Asking:
-    """The state that the requests of one call share."""
+    """The state that the slots of one call share."""
 
     job: Job
     client: ChatClient
     logs: Logs
     commit: _GroupCommit
-    slots: asyncio.Semaphore
+    fresh: Iterator[Request]
+    waiting: deque[Request] = field(default_factory=deque)
+    """Requests for what others left open."""
     left: dict[str, Left] = field(default_factory=dict)
     failures_in_a_row: int = 0
     over_budget: bool = False
     refused: str | None = None
+    slots: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def settle(self, request: Request) -> None:
-        """Carry one request, then what it leaves open."""
-        async with self.slots:
-            again, most = await self.carry(request)
-        if again:
-            limits = dict.fromkeys((question.key for question in again), most)
-            await asyncio.gather(*map(self.settle, self.job.packer.requests(again, limits)))
+    async def run(self) -> None:
+        """Ask until nothing waits and nothing is in flight."""
+        self.open_slots(self.job.rules.concurrency)
+        while self.slots:
+            done, _ = await asyncio.wait(self.slots, return_when=asyncio.FIRST_COMPLETED)
+            self.slots -= done
+            for slot in done:
+                slot.result()
 
-    async def carry(self, request: Request) -> tuple[list[Question], int]:
-        """Send one request and enter what came of it; what has to be asked again, and how many at a time."""
-        size = len(request.questions)
-        if stop := self.stopped():
-            return self.leave(request.questions, stop), size
-        begun = await self.begin(request)
-        if isinstance(begun, OverBudget):
-            self.over_budget = True
-            return self.leave(request.questions, Left("budget")), size
-        if isinstance(begun, Taken):
-            return await self.await_others(request, begun), size
-        delivery = await self.client.complete(
-            lambda answer_format: body(request, self.job.rules, answer_format), request.input_tokens
-        )
-        return await self.enter(request, begun, delivery), (size + 1) // 2
+    def open_slots(self, wanted: int) -> None:
+        """Open so many slots, as far as there may be so many."""
+        for _ in range(min(wanted, self.job.rules.concurrency - len(self.slots))):
+            self.slots.add(asyncio.create_task(self.slot()))
 
-    async def begin(self, request: Request) -> Sent | Taken | OverBudget:
-        job = self.job
-        sending, sent_line = sending_of(request, job), line(request, job.rules)
+    async def slot(self) -> None:
+        """Carry one request after another, each answer entered before the next request goes out."""
+        came: _Came | None = None
+        while (request := self.next()) or came:
+            faults, begun = await self.enter(came, request)
+            if came:
+                await self.follow(came, faults)
+            came = await self.carry(request, begun) if request and begun else None
 
-        def write() -> Sent | Taken | OverBudget:
-            begun = job.ledger.begin(
-                sending, run=job.run.id, mode="online", now=time.time(), budget=job.rules.budget_cents
-            )
-            if isinstance(begun, Sent):
-                self.logs.requests.write(sent_line)
-            return begun
+    def next(self) -> Request | None:
+        """The next request to be sent; those that are not sent any more are left."""
+        while request := self.waiting.popleft() if self.waiting else next(self.fresh, None):
+            stop = self.stopped()
+            if stop is None:
+                return request
+            self.leave(request.questions, stop)
+        return None
+
+    async def enter(
+        self, came: _Came | None, request: Request | None
+    ) -> tuple[dict[str, str], Sent | Taken | OverBudget | None]:
+        """Enter what came of one request, and the next one, in one transaction; the faults of the one, by key."""
+        job, ledger = self.job, self.job.ledger
+        sending, sent_line = (sending_of(request, job), line(request, job.rules)) if request else (None, b"")
+
+        def write() -> tuple[dict[str, str], Sent | Taken | OverBudget | None]:
+            faults: dict[str, str] = {}
+            begun: Sent | Taken | OverBudget | None = None
+            if came:
+                if came.delivery.raw:
+                    self.logs.answers.write(_answer_line(came.request.key, came.delivery))
+                faults = ledger.finish(came.sent.id, came.result, time.time())
+            if sending:
+                begun = ledger.begin(
+                    sending, run=job.run.id, mode="online", now=time.time(), budget=job.rules.budget_cents
+                )
+                if isinstance(begun, Sent):
+                    self.logs.requests.write(sent_line)
+            return faults, begun
 
         return await self.commit(write)
 
-    async def enter(self, request: Request, sent: Sent, delivery: Delivery) -> list[Question]:
+    async def carry(self, request: Request, begun: Sent | Taken | OverBudget) -> _Came | None:
+        """Send one request; what came of it."""
+        if isinstance(begun, OverBudget):
+            self.over_budget = True
+            self.leave(request.questions, Left("budget"))
+            return None
+        if isinstance(begun, Taken):
+            self.ask_again(await self.await_others(request, begun), len(request.questions))
+            return None
+        delivery = await self.client.complete(
+            lambda answer_format: body(request, self.job.rules, answer_format), request.input_tokens
+        )
         result = result_of(request, delivery, self.job.rules)
-
-        def write() -> dict[str, str]:
-            if delivery.raw:
-                self.logs.answers.write(_answer_line(request.key, delivery))
-            return self.job.ledger.finish(sent.id, result, time.time())
-
-        faults = await self.commit(write)
         self.failures_in_a_row = 0 if result.reading and result.reading.rows else self.failures_in_a_row + 1
         if delivery.fault == "refused-key":
             self.refused = delivery.detail
-        alone = len(request.questions) == 1
-        if alone and delivery.fault == "too-large":
-            (question,) = request.questions
-            await self.commit(lambda: self.job.ledger.refuse(question.key, sent.id, "too-large", time.time()))
-            return []
+        return _Came(request, begun, delivery, result)
+
+    async def follow(self, came: _Came, faults: Mapping[str, str]) -> None:
+        """Ask again, or leave, what a request that was entered left open."""
+        request, result = came.request, came.result
+        size = len(request.questions)
+        if size == 1 and came.delivery.fault == "too-large":
+            key, sent = request.questions[0].key, came.sent.id
+            await self.commit(lambda: self.job.ledger.refuse(key, sent, "too-large", time.time()))
+            return
         unanswered = [question for question in request.questions if question.key in faults or not result.reading]
-        if result.splits and not alone:
-            return unanswered
-        return self.leave(unanswered, Left("provider-error", delivery.detail)) if not result.reading else []
+        if result.splits and size > 1:
+            self.ask_again(unanswered, (size + 1) // 2)
+        elif not result.reading:
+            self.leave(unanswered, Left("provider-error", came.delivery.detail))
+
+    def ask_again(self, questions: Sequence[Question], most: int) -> None:
+        """Have these questions asked in requests of at most so many."""
+        limits = dict.fromkeys((question.key for question in questions), most)
+        self.waiting.extend(self.job.packer.requests(questions, limits))
+        self.open_slots(len(self.waiting))
 
     async def await_others(self, request: Request, taken: Taken) -> list[Question]:
         """Wait while another process asks some of these questions; those that it left are to be asked here."""
@@ -175,7 +224,7 @@ class _Asking:
         while await asyncio.to_thread(ledger.claimed, taken.keys):
             await asyncio.sleep(_POLL_SECONDS)
         await asyncio.to_thread(ledger.release_lost, time.time())
-        answered = await asyncio.to_thread(ledger.answers, taken.keys)
+        answered = await asyncio.to_thread(ledger.answered, taken.keys)
         out = await asyncio.to_thread(ledger.pending, taken.keys)
         self.left.update((key, Left("pending", request_key=sent)) for key, sent in out.items())
         return [one for one in request.questions if one.key not in answered and one.key not in out]
@@ -190,10 +239,9 @@ class _Asking:
             return Left("circuit-open", f"{self.failures_in_a_row} requests in a row failed")
         return None
 
-    def leave(self, questions: Sequence[Question], left: Left) -> list[Question]:
+    def leave(self, questions: Sequence[Question], left: Left) -> None:
         """Enter why these questions are not asked any more in this run."""
         self.left.update((question.key, left) for question in questions)
-        return []
 
 
 def result_of(request: Request, delivery: Delivery, rules: OpenAI) -> Result:

@@ -54,16 +54,17 @@ class Packer:
         self._secret = secret
         self._tokens: dict[tuple[str, Range], int] = {}
 
-    def requests(self, questions: Sequence[Question], limits: Mapping[str, int] | None = None) -> list[Request]:
-        """Requests for these questions. `limits` caps the size of a request that holds a key that failed before.
+    def requests(self, questions: Sequence[Question], limits: Mapping[str, int] | None = None) -> Iterator[Request]:
+        """Requests for these questions, each made when it is taken: prompts of a whole night never lie side by side.
 
-        Deterministic; questions keep their order within a source.
+        `limits` caps the size of a request that holds a key that failed before. Deterministic; questions keep their
+        order within a source.
         """
         groups: dict[tuple[str, str, str], list[Question]] = {}
         for question in questions:
             source = question.item.evidence.source
             groups.setdefault((question.source_sha256, source.title or "", source.url or ""), []).append(question)
-        return [self._request(part) for group in groups.values() for part in self._parts(group, limits or {})]
+        return (self._request(part) for group in groups.values() for part in self._parts(group, limits or {}))
 
     def _parts(self, group: Sequence[Question], limits: Mapping[str, int]) -> Iterator[list[Question]]:
         """Runs of one group that respect size and token limits; failed questions stay among their like."""
