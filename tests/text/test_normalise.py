@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verification_pipeline.text.normalise import normalise
+from verification_pipeline.text.normalise import ascii_letters, keeps_letters, normalise
 
 SAME = [
     ("white space", "the ferry runs all night", "the  ferry\n runs\u00a0all \t night"),
@@ -110,6 +110,23 @@ def test_a_part_is_mapped_into_the_whole(text: str, start: int, length: int) -> 
     for i in range(len(normal.text)):
         first, last = normal.original(i, i + 1)
         assert start <= first <= last <= end
+
+
+@pytest.mark.parametrize("text", ["&nosuch;", "a&Zz;b", "&#9999999;", "&ampamp;"])
+def test_what_only_looks_like_an_entity_comes_to_an_end(text: str) -> None:
+    once = normalise(text).text
+    assert normalise(once).text == once
+
+
+@given(
+    st.text(alphabet=st.sampled_from(list("aBz\u0301éﬁſ中Ｗ 1\n-–—“\"'’*_`[](^,.5)…\\<b>&amp;²\u00ad/")), max_size=60),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
+def test_letters_are_kept_where_it_says_so(text: str, start: int, end: int) -> None:
+    start, end = min(start, len(text)), min(end, len(text))
+    if keeps_letters(text[start:end]):
+        assert ascii_letters(normalise(text, start, end).text) == ascii_letters(text[start:end])
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,8 @@ def _best(
     near: bool,
 ) -> tuple[str, Match] | None:
     """The first source that holds the quote, else the one that comes closest."""
+    if near and len(keys) > 1 and (holder := _best(quotation, keys, sources, settings, near=False)) is not None:
+        return holder
     best: tuple[str, Match] | None = None
     for key in keys:
         match = find(quotation, sources[key], settings, near=near)

@@ -24,10 +24,11 @@ from verification_pipeline.quotes.boundaries import ends_whole, starts_whole
 from verification_pipeline.quotes.nearest import nearest, negates
 from verification_pipeline.quotes.quotation import GRAM, Gap, Piece, Quotation, Reading
 from verification_pipeline.text.index import U64, IndexedText
-from verification_pipeline.text.normalise import Normalised, normalise
+from verification_pipeline.text.normalise import Normalised, ascii_letters, keeps_letters, normalise
 
 _WINDOWS = 4  # places of a source that are compared, best first
 _CLEAR_LEAD = 8  # places with no more than one hit in so many of the best are not compared
+_PLACE_BITS = 20  # of a 3-gram's hash that give way to its place: enough for a million words
 _COMMON = 64  # a 3-gram with more places in one source says little about where to look
 _ROOMS = 2  # omissions at full length that a window makes room for, at each side
 _STATES = 64  # ways to place the pieces so far that are followed
@@ -40,7 +41,8 @@ _ALLOWED: dict[Gap, str] = {
     "letters": "editorial bracket in a word",
     "note": "editorial note",
 }
-_SPLIT_WORDS = re.compile("[\u00ad\u200b\u0300-\u036f\ufb00-\ufb06]|</?[a-zA-Z]|&[a-z]{2,8};")
+_IN_WORDS = re.compile("[\u00ad\u200b\u0300-\u036f\ufb00-\ufb06]")
+_TAG, _ENTITY = re.compile("</?[a-zA-Z]"), re.compile("&[a-z]{2,8};")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,38 +66,81 @@ class Searchable:
     body: IndexedText
 
     @cached_property
-    def _sorted(self) -> tuple[U64, NDArray[np.intp]]:
-        grams = self.body.index.grams(GRAM)
-        order = np.argsort(grams, kind="stable")
-        return grams[order], order
+    def _sorted(self) -> U64:
+        """The 3-grams in order, each with its place in its low bits."""
+        grams = self.body.index.runs(GRAM) & ~self._place
+        grams |= np.arange(len(grams), dtype=np.uint64)
+        grams.sort()
+        return grams
+
+    @cached_property
+    def _place(self) -> np.uint64:
+        """The bits that hold a place. What is left of a hash tells the 3-grams of one text apart."""
+        return np.uint64((1 << max(_PLACE_BITS, len(self.body.index).bit_length())) - 1)
+
+    @cached_property
+    def letters(self) -> bytes | None:
+        """What `_letters` says of the whole text."""
+        return _letters(self.body.text)
 
     @cached_property
     def clean(self) -> tuple[Searchable, Normalised] | None:
         """The text normalised as a whole, where print or markup splits so many words that 3-grams may all fail."""
-        if not _SPLIT_WORDS.search(self.body.text):
+        if not _splits_words(self.body.text):
             return None
         normal = normalise(self.body.text)
         return Searchable(IndexedText(self.body.sha256, normal.text)), normal
 
-    def places(self, grams: U64, first_word: int) -> NDArray[np.intp]:
+    def places(self, grams: U64, first_word: int) -> list[int]:
         """For every hit of a piece's 3-grams: the source word at which the quote's first word would stand."""
-        known, order = self._sorted
-        low = np.searchsorted(known, grams, side="left")
-        counts = np.searchsorted(known, grams, side="right") - low
-        found = np.flatnonzero(counts)
-        if not len(found):
-            return np.empty(0, np.intp)
+        known, place = self._sorted, int(self._place)
+        if not len(known):
+            return []
+        wanted = grams & ~self._place
+        low = known.searchsorted(wanted)
+        nearest, following = known.take(low, mode="clip").tolist(), known.take(low + 1, mode="clip").tolist()
+        hits: list[int] = []
+        for k, (gram, one, other) in enumerate(zip(wanted.tolist(), nearest, following, strict=True)):
+            if other ^ gram <= place:
+                return self._all_places(wanted, low, first_word)
+            if one ^ gram <= place:
+                hits.append((one & place) - k - first_word)
+        return hits
+
+    def _all_places(self, wanted: U64, low: NDArray[np.intp], first_word: int) -> list[int]:
+        """The same where a 3-gram has several places; one that has very many counts only if all have."""
+        known, place = self._sorted, self._place
+        counts = known.searchsorted(wanted | place, side="right") - low
+        found = counts.nonzero()[0]
         telling = found[counts[found] <= _COMMON]
-        counts = np.minimum(counts, _COMMON)
-        telling = telling if len(telling) else found
-        if int(counts[telling].max()) == 1:
-            return order[low[telling]] - telling - first_word
-        hits = [order[low[k] : low[k] + counts[k]] - k for k in telling.tolist()]
-        return np.concatenate(hits) - first_word
+        hits: list[int] = []
+        for k in (telling if len(telling) else found).tolist():
+            several = known[low[k] : low[k] + min(int(counts[k]), _COMMON)] & place
+            hits += (several.astype(np.int64) - k - first_word).tolist()
+        return hits
+
+
+def _letters(text: str) -> bytes | None:
+    """The letters that stand in a text however it is printed; None where markup makes that a question."""
+    return ascii_letters(text) if keeps_letters(text) else None
+
+
+def _may_stand(quotation: Quotation, letters: bytes | None) -> bool:
+    """False only where a quote cannot stand verbatim, because its letters do not follow one another."""
+    return letters is None or all(piece in letters for piece in quotation.letters)
+
+
+def _splits_words(text: str) -> bool:
+    """Whether invisible characters, marks of their own, tags or entities stand in a text."""
+    if not text.isascii() and _IN_WORDS.search(text):
+        return True
+    return _TAG.search(text) is not None or _ENTITY.search(text) is not None
 
 
 def find(quotation: Quotation, source: Searchable, settings: Quotes, *, near: bool) -> Match | None:
     """The verbatim place of a quote in a source; else, if `near`, the closest span within the near-miss threshold."""
+    if not near and not _may_stand(quotation, source.letters):
+        return None
     match = _as_written(quotation.raw, source.body.text, settings) or _in_windows(quotation, source, settings, near)
     if (match is None or match.distance) and source.clean is not None:
         clean, normal = source.clean
@@ -120,7 +165,10 @@ def _whole(text: str, start: int, end: int, settings: Quotes) -> bool:
 def _in_windows(quotation: Quotation, source: Searchable, settings: Quotes, near: bool) -> Match | None:
     windows: list[Normalised] = []
     for start, end in _ranges(quotation, source, settings):
-        quotation = quotation.beside(source.body.text[start:end])
+        part = source.body.text[start:end]
+        if not near and not _may_stand(quotation, _letters(part)):
+            continue
+        quotation = quotation.beside(part)
         window = normalise(source.body.text, start, end, beside=quotation.plain)
         for reading in quotation.readings:
             placed = _placed(reading, window.text, settings)
@@ -158,9 +206,8 @@ def _ranges(quotation: Quotation, source: Searchable, settings: Quotes) -> Itera
         if len(text) <= settings.max_text_without_grams:
             yield 0, len(text)
         return
-    hits = [source.places(grams, first) for first, grams in quotation.grams]
-    places = hits[0] if len(hits) == 1 else np.concatenate(hits)
-    if not len(places):
+    places = [place for first, grams in quotation.grams for place in source.places(grams, first)]
+    if not places:
         return
     slack = 4 + quotation.words // 4
     room = min(quotation.omissions, _ROOMS) * settings.max_omitted_chars
@@ -170,11 +217,12 @@ def _ranges(quotation: Quotation, source: Searchable, settings: Quotes) -> Itera
         yield max(0, int(index.starts[start]) - room - 3), min(len(text), int(index.ends[end]) + room + 3)
 
 
-def _densest(places: NDArray[np.intp], width: int) -> list[int]:
+def _densest(hits: list[int], width: int) -> list[int]:
     """Starts of the stretches of `width` words in which most hits agree on where the quote begins, best first."""
-    places = np.sort(places)
-    if places[-1] - places[0] <= width:
-        return [int(places[0])]
+    hits.sort()
+    if hits[-1] - hits[0] <= width:
+        return [hits[0]]
+    places = np.array(hits)
     votes = np.searchsorted(places, places + width, side="right") - np.arange(len(places))
     best: list[int] = []
     most = 0

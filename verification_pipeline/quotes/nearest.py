@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import edlib
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 from verification_pipeline.quotes.boundaries import ends_whole, starts_whole
 from verification_pipeline.quotes.quotation import Piece
@@ -111,6 +111,7 @@ def _stop(character: str) -> bool:
 
 def word_edits(quoted: str, source: str) -> list[str]:
     """What the quote has instead of the source's words, left to right, in words."""
+    quoted, source = _without_common_words(quoted, source)
     ours, theirs = _without_common_ends(_TOKEN.findall(quoted), _TOKEN.findall(source))
     edits: list[str] = []
     for operation in Levenshtein.opcodes(theirs, ours):
@@ -123,6 +124,15 @@ def word_edits(quoted: str, source: str) -> list[str]:
         elif operation.tag == "replace":
             edits.append(f"“{became}” instead of “{was}”")
     return edits
+
+
+def _without_common_words(left: str, right: str) -> tuple[str, str]:
+    """Both texts without the spaced words that they begin and end with alike."""
+    head = left.rfind(" ", 0, Prefix.similarity(left, right)) + 1
+    left, right = left[head:], right[head:]
+    same = Postfix.similarity(left, right)
+    tail = left.find(" ", len(left) - same) if same else -1
+    return (left, right) if tail < 0 else (left[:tail], right[: tail - len(left)])
 
 
 def _without_common_ends(left: list[str], right: list[str]) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Literal
 
 from verification_pipeline.text.index import U64, WordIndex
-from verification_pipeline.text.normalise import normalise
+from verification_pipeline.text.normalise import ascii_letters, normalise
 
 GRAM = 3
 
@@ -59,7 +59,8 @@ class Quotation:
         `source` decides on a hyphen at a line end of the document: the print's, unless the source has the word with it.
         """
         plain = normalise(written, beside=f"{written}\n{source}").text
-        readings = [reading for marks in (_OMISSION, _ANY_MARK) if (reading := _pieces(plain, marks))]
+        ways = (_OMISSION, _ANY_MARK) if any(sign in plain for sign in "…[(") else (_OMISSION,)
+        readings = [reading for marks in ways if (reading := _pieces(plain, marks))]
         return cls(written.strip(_SOFT_END + " \n\t"), plain, tuple(dict.fromkeys(readings)), written)
 
     def beside(self, source: str) -> Quotation:
@@ -73,6 +74,11 @@ class Quotation:
         return self.readings[-1]
 
     @cached_property
+    def letters(self) -> tuple[bytes, ...]:
+        """The letters of each piece but its first character, whose case is free: where it stands, they stand."""
+        return tuple(ascii_letters(piece.text[1:]) for piece in self.loosest)
+
+    @cached_property
     def _indexes(self) -> list[WordIndex]:
         return [WordIndex.build(piece.text) for piece in self.loosest]
 
@@ -80,7 +86,7 @@ class Quotation:
     def grams(self) -> list[tuple[int, U64]]:
         """Word 3-grams of the pieces that have any, each with the piece's first word counted from the quote's."""
         firsts = accumulate((len(index) for index in self._indexes), initial=0)
-        grams = (index.grams(GRAM) for index in self._indexes)
+        grams = (index.runs(GRAM) for index in self._indexes)
         return [(first, hashes) for first, hashes in zip(firsts, grams, strict=False) if len(hashes)]
 
     @cached_property

@@ -23,6 +23,8 @@ I32 = NDArray[np.int32]
 _OTHER, _WORD, _IDEOGRAPH = 0, 1, 2
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, hence invertible modulo 2**64
 _GRAM_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _CJK_RANGES = (
     (0x3040, 0x30FF),
     (0x3400, 0x4DBF),
@@ -74,9 +76,12 @@ def _power_tables(length: int) -> tuple[U64, U64]:
 
 def _mixed(values: U64) -> U64:
     """SplitMix64's finaliser: spreads the weak low bits of a polynomial hash."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    values = values ^ (values >> _SHIFTS[0])
+    values *= _FACTORS[0]
+    values ^= values >> _SHIFTS[1]
+    values *= _FACTORS[1]
+    values ^= values >> _SHIFTS[2]
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +101,15 @@ class WordIndex:
         points = _code_points(text)
         if not len(points):
             return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint64))
-        kinds = _KINDS[points]
-        inside = kinds != _OTHER
-        boundary = np.empty(len(kinds) + 1, dtype=bool)
-        boundary[0] = inside[0]
-        boundary[-1] = inside[-1]
-        np.not_equal(inside[1:], inside[:-1], out=boundary[1:-1])
-        ideograph = kinds == _IDEOGRAPH
-        if not ideograph.any():
-            edges = np.flatnonzero(boundary)
+        kinds = np.zeros(len(points) + 2, np.uint8)  # nothing stands before and after
+        _KINDS.take(points, out=kinds[1:-1])
+        if points.dtype == np.uint8 or kinds.max() < _IDEOGRAPH:
+            edges = (kinds[1:] != kinds[:-1]).nonzero()[0]
             starts, ends = edges[0::2], edges[1::2]
         else:
-            begins = inside.copy()
-            begins[1:] &= ~inside[:-1] | ideograph[1:] | ideograph[:-1]
-            finishes = inside.copy()
-            finishes[:-1] &= ~inside[1:] | ideograph[:-1] | ideograph[1:]
-            starts, ends = np.flatnonzero(begins), np.flatnonzero(finishes) + 1
+            inside, ideograph = kinds != _OTHER, kinds == _IDEOGRAPH
+            apart = ideograph[1:] | ideograph[:-1] | (inside[1:] != inside[:-1])
+            starts, ends = (inside[1:] & apart).nonzero()[0], (inside[:-1] & apart).nonzero()[0]
         return cls(starts.astype(np.int32), ends.astype(np.int32), _hashes(points, starts, ends))
 
     def __len__(self) -> int:
@@ -119,14 +117,16 @@ class WordIndex:
 
     def grams(self, size: int) -> U64:
         """Hashes of every run of `size` consecutive words; empty when there are fewer words than that."""
-        count = len(self.words) - size + 1
-        if count <= 0:
-            return np.empty(0, dtype=np.uint64)
-        grams = self.words[:count].copy()
+        return _mixed(self.runs(size))
+
+    def runs(self, size: int) -> U64:
+        """The same for looking up only: cheaper, and not spread evenly enough to sample from."""
+        count = max(0, len(self.words) - size + 1)
+        runs = self.words[:count]
         for offset in range(1, size):
-            grams *= _GRAM_MULTIPLIER
-            grams += self.words[offset : offset + count]
-        return _mixed(grams)
+            runs = runs * _GRAM_MULTIPLIER
+            runs += self.words[offset : offset + count]
+        return runs
 
     def word_range(self, start: int, end: int) -> tuple[int, int]:
         """Indices [first, last) of the words that lie wholly inside the code points [start, end)."""
@@ -161,8 +161,8 @@ def _hashes(points: NDArray[np.uint8] | NDArray[np.uint32], starts: NDArray[np.i
     powers, inverses = _power_tables(len(points) + 1)
     sums = np.empty(len(points) + 1, dtype=np.uint64)
     sums[0] = 0
-    np.cumsum(_FOLDED[points] * powers[: len(points)], out=sums[1:])
-    return _mixed((sums[ends] - sums[starts]) * inverses[starts])
+    np.add.accumulate(_FOLDED.take(points) * powers[: len(points)], out=sums[1:])
+    return _mixed((sums.take(ends) - sums.take(starts)) * inverses.take(starts))
 
 
 @dataclass(frozen=True)

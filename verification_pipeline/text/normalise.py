@@ -39,14 +39,16 @@ _LINK = (
 _QUOTE_PREFIX = r"(?:(?<=\n)|(?<=\n[ ])|(?<=\n[ ][ ])|(?<=\n>)|(?<=\n>[ ]))>"
 _VERSE_LINE = r"(?<=\s)/(?=\s)"
 _UNDERLINE = r"(?<![^\W_])_+|_+(?![^\W_])"
-# Letters and digits that need no change, of scripts that space their words; between two of them one space stays.
+# Letters and digits that need no change, of scripts that space their words; between two of them one space stays. Nor
+# does a mark that ends a word or clause, unless an ellipsis begins with it.
 _IN_WORDS = (
     "0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017e\u0180-\u024f\u0386\u0388-\u03ff\u0400-\u0481\u048a-\u052f"
     "\u05d0-\u05ea\u0620-\u064a\u0671-\u06d3\u0900-\u0963\u0966-\u0dff\u1e00-\u1fbc"
 )
 
 _UNSPACED = "\u3041-\u3096\u309d-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_PLAIN = re.compile(rf"(?:[{_IN_WORDS}]+(?:[ ][{_IN_WORDS}]+)*|[{_UNSPACED}]+)(?![\u0300-\u036f\u3099\u309a])")
+_STOP = r"(?:[,;:?)]|\.(?![ \u00a0]?\.))"
+_PLAIN = re.compile(rf"(?:[{_IN_WORDS}]+(?:[ ][{_IN_WORDS}]+)*|[{_UNSPACED}]+)(?![\u0300-\u036f\u3099\u309a]){_STOP}?")
 _CHANGE = re.compile(
     rf"""
     (?P<break>(?<=[^\W\d_])[-\u2010\u2011\u00ad](?:[ \t\r]{{0,8}}\n[ \t>]{{0,16}}|[ ])(?=[^\W\d_]))
@@ -139,6 +141,23 @@ def normalise(text: str, start: int = 0, end: int | None = None, *, beside: str 
     return Normalised("".join(pieces), tuple(at), tuple(at_end), tuple(origin), tuple(origin_end), start)
 
 
+def ascii_letters(text: str) -> bytes:
+    """The ASCII letters of a text and nothing else."""
+    return text.encode("ascii", "ignore").translate(None, _NO_LETTERS)
+
+
+def keeps_letters(text: str) -> bool:
+    """Whether normalising a text leaves its `ascii_letters` as they are, wherever one starts and ends.
+
+    Tags, link targets and entities hold letters that go; ligatures and composed characters hide some that come.
+    """
+    return not ("<" in text or "&" in text or "](" in text or (not text.isascii() and _HIDES_LETTERS.search(text)))
+
+
+_NO_LETTERS = bytes(point for point in range(128) if not chr(point).isalpha())
+_HIDES_LETTERS = re.compile("[\u017f\ufb00-\ufb06\uff21-\uff3a\uff41-\uff5a\u0300-\u036f]")
+
+
 def _changes(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
     """Places that may need a change, in order; runs of plain words are passed over whole."""
     plain, change = _PLAIN.match, _CHANGE.match
@@ -162,6 +181,8 @@ def _replacement(match: re.Match[str], start: int, end: int, beside: str) -> str
         return ""
     if kind == "entity":
         plain = html.unescape(found)
+        if plain == found:  # no entity has this name
+            return found
         return " " if plain.isspace() else normalise(plain).text
     if kind == "form":
         return unicodedata.normalize("NFKC" if len(found) == 1 else "NFC", found)
