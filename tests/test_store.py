@@ -131,4 +131,6 @@ def test_a_store_is_recognised(tmp_path):
 
 def test_a_store_keeps_its_shards(tmp_path):
     Store.open(tmp_path, shards=4)
-    assert Store.open(tmp_path, shards=16).shards == 4
+    assert Store.open(tmp_path).shards == 4
+    with pytest.raises(StoreError, match=r"4 document shards .* 16: .*reshard --out .* --shards 16"):
+        Store.open(tmp_path, shards=16)

@@ -642,6 +642,54 @@ def doctor(
         raise typer.Exit(1)
 
 
+@app.command()
+def prune(
+    out: Out = DEFAULT_OUT,
+    keep_nights: Annotated[int | None, typer.Option("--keep-nights", min=1, help="Keep the last N nights.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Let go of nights before this day (UTC).")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Let go of old nights, of receipts superseded in them, and of texts that nothing needs any more."""
+    from dataclasses import asdict
+
+    from verification_pipeline.operations.pruning import prune as pruned
+
+    day = None if before is None else _day("--before", before)
+    done = pruned(_store(out), keep_nights=keep_nights, before=day, dry_run=dry_run)
+    if as_json:
+        _print_json(json.dumps(asdict(done), default=str) + "\n")
+    elif done.before is None:
+        print("No night was finished yet: nothing goes.")
+    else:
+        rows = ", ".join(f"{count} {name}" for name, count in done.rows.items())
+        print(
+            f"{'Would let go' if dry_run else 'Let go'} of nights before {done.before}: rows {rows}; "
+            f"{done.files} files; {done.bytes} bytes of receipts, texts and files."
+        )
+
+
+@app.command()
+def reshard(
+    shards: Annotated[int, typer.Option("--shards", help="Document shards that the store is to have.")],
+    out: Out = DEFAULT_OUT,
+    as_json: Json = False,
+) -> None:
+    """Rewrite a store to another number of document shards; nothing is read or checked again."""
+    from dataclasses import asdict
+
+    from verification_pipeline.operations.resharding import reshard as rewritten
+
+    with _progress(as_json) as progress:
+        done = rewritten(_store(out), shards, progress)
+    if as_json:
+        _print_json(json.dumps(asdict(done)) + "\n")
+    elif done.shards == done.shards_before:
+        print(f"The store has {shards} shards already.")
+    else:
+        print(f"Moved {done.rows} rows and {done.texts} texts from {done.shards_before} shards to {done.shards}.")
+
+
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table that fits a terminal, long values folded; lines that cut nothing where a program or a file reads."""
     console = Console()

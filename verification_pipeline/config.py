@@ -666,6 +666,14 @@ class DuckDBFile(Section):
     threads: int = Field(2, ge=1)
 
 
+class Storage(Section):
+    """The shape of the store under --out."""
+
+    shards: int | None = Field(
+        None, ge=1, le=1_024, description="Document shards; None: as the store has them, 16 in a new one."
+    )
+
+
 class Settings(Section):
     """All settings of a run."""
 
@@ -684,6 +692,7 @@ class Settings(Section):
     text_checks: TextChecks = TextChecks()
     metrics: Metrics = Metrics()
     duckdb_file: DuckDBFile = DuckDBFile()
+    storage: Storage = Storage()
 
     def fingerprint(self, *sections: str) -> str:
         """Hash of the named sections (of all, without names): the configuration component of a fingerprint."""

@@ -76,7 +76,7 @@ def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterat
     by_corpus = {archive.name: _settings_of(archive, base, options.overrides) for archive in archives}
     waivers = read_waivers(by_corpus)
     started = datetime.now(UTC)
-    store = Store.open(options.out)
+    store = Store.open(options.out, shards=settings.storage.shards)
     with store.locked(), workers(options.workers) as pool:
         run_id = hash_of("run", started.isoformat(), *by_corpus)[:16]
         corpora.remember(store, {archive.name: archive.path for archive in archives})

@@ -1,6 +1,6 @@
 """Where tables live, and how they are written: atomically, checked against the registry, in one order.
 
-    OUT/store.json                        format version, number of shards, secret of the store
+    OUT/store.json                        format and schema, number of shards, secret of the store
     OUT/tables/<table>/<shard>.parquet    tables partitioned by document shard
     OUT/tables/<table>.parquet            tables of the whole archive
     OUT/tables/texts/<shard>/<part>.parquet   append-only parts
@@ -16,7 +16,7 @@ import json
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +26,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from verification_pipeline import migrations, swap
 from verification_pipeline.errors import StoreBusy, StoreError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.tables import TABLES, check, empty, sort_keys
 
-FORMAT = 1
+MANIFEST = "store.json"
 DEFAULT_SHARDS = 16
 _TEXTS_PER_ROW_GROUP = 512
 _CACHED_ROW_GROUPS = 4
@@ -45,27 +46,52 @@ class Store:
     secret: str
 
     @classmethod
-    def open(cls, root: Path, *, create: bool = True, shards: int = DEFAULT_SHARDS) -> Store:
-        """Open the store in `root`, making it when `create`. StoreError: absent, unwritable or of another format."""
-        manifest = root / "store.json"
+    def open(cls, root: Path, *, create: bool = True, shards: int | None = None) -> Store:
+        """Open the store in `root`, making it when `create`, with so many shards (None: as it has, or the default).
+
+        One that an earlier version wrote is migrated, a reshard that was killed while it swapped is completed.
+        StoreError: absent, unwritable, damaged, of a later version or with other shards. StoreBusy: cannot be migrated.
+        """
+        swap.complete(root)
+        manifest = root / MANIFEST
         if not manifest.exists():
             if not create:
-                raise StoreError(f"{root} holds no store (no store.json): name the folder given as --out to `run`")
+                raise StoreError(f"{root} holds no store (no {MANIFEST}): name the folder given as --out to `run`")
             try:
-                root.mkdir(parents=True, exist_ok=True)
-                (root / "tables").mkdir(exist_ok=True)
-                body = {"format": FORMAT, "shards": shards, "secret": secrets.token_hex(32)}
-                _write_bytes(manifest, json.dumps(body, indent=1).encode())
+                cls(root, shards or DEFAULT_SHARDS, secrets.token_hex(32)).write_manifest()
             except OSError as error:
                 raise StoreError(f"the output folder {root} cannot be written: {error.strerror}") from error
         try:
             body = json.loads(manifest.read_text("utf-8"))
-            found, shards, secret = int(body["format"]), int(body["shards"]), str(body["secret"])
+            store = cls(root, int(body["shards"]), str(body["secret"]))
+            found = int(body["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{manifest} is damaged ({error}); restore it or start a new --out folder") from error
-        if found != FORMAT:
-            raise StoreError(f"{root} was written in store format {found}; this version reads format {FORMAT}")
-        return cls(root, shards, secret)
+        if found > migrations.FORMAT:
+            raise StoreError(
+                f"{root} was written in store format {found} by a later version; this one reads up to format "
+                f"{migrations.FORMAT}: install that version"
+            )
+        if shards is not None and shards != store.shards:
+            raise StoreError(
+                f"{root} has {store.shards} document shards and the configuration says {shards}: correct store.shards, "
+                f"or run `verification-pipeline reshard --out {root} --shards {shards}`"
+            )
+        if (found, body.get("schema")) != (migrations.FORMAT, migrations.schema()):
+            with store.locked():
+                migrations.migrate(store, found)
+                store.write_manifest()
+        return store
+
+    def write_manifest(self) -> None:
+        """Write what tells a store: its format and schema, its shards, its secret."""
+        body = {
+            "format": migrations.FORMAT,
+            "shards": self.shards,
+            "secret": self.secret,
+            "schema": migrations.schema(),
+        }
+        write_bytes(self.root / MANIFEST, json.dumps(body, indent=1).encode())
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -83,6 +109,7 @@ class Store:
             _write_bytes(self.root / ".holder", f"process {os.getpid()}".encode())
             for leftover in self.root.glob("tables/**/.*.tmp"):
                 leftover.unlink(missing_ok=True)
+            swap.discard(self.root)
             yield
         finally:
             lock.release()
@@ -139,7 +166,10 @@ class Store:
 
     def write(self, name: str, data: pl.DataFrame, shard: int | None = None, *, stage: str | None = None) -> None:
         """Check, sort and write a table (or one shard). ContractError before anything is written."""
-        path = self.path(name, shard, stage)
+        self.replace(name, self.path(name, shard, stage), data)
+
+    def replace(self, name: str, path: Path, data: pl.DataFrame) -> None:
+        """Check, sort and write the rows of one of a table's files. ContractError before anything is written."""
         check(name, data, str(path.relative_to(self.root)))
         _write_frame(path, data.sort(sort_keys(name), nulls_last=True))
 
@@ -155,7 +185,20 @@ class Store:
 
     def append_texts(self, shard: int, texts: Iterable[tuple[str, str]]) -> int:
         """Store texts (hash, text) that the shard does not hold yet; returns how many were new. Streams."""
-        held = self.text_hashes(shard)
+        return self._write_texts(shard, texts, self.text_hashes(shard))[0]
+
+    def keep_texts(self, shard: int, kept: Collection[str]) -> None:
+        """Let go of every text of a shard but the named ones. A kill leaves some twice, none missing."""
+        old = self.text_parts(shard)
+        _, part = self._write_texts(
+            shard, ((sha, text) for sha, text in self.iterate_texts(shard) if sha in kept), set()
+        )
+        for path in old:
+            if path != part:
+                path.unlink()
+
+    def _write_texts(self, shard: int, texts: Iterable[tuple[str, str]], held: set[str]) -> tuple[int, Path | None]:
+        """One new part with the texts that are not `held`, each once; how many, and the part."""
         folder = self.root / "tables" / "texts" / f"{shard:04d}"
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / ".part.tmp"
@@ -179,15 +222,23 @@ class Store:
                     name = _flush_texts(writer, schema, batch, name)
             if batch:
                 name = _flush_texts(writer, schema, batch, name)
-        if added:
-            _settle(temporary, folder / f"{name}.parquet")
-        else:
+        if not added:
             temporary.unlink()
-        return added
+            return 0, None
+        part = folder / f"{name}.parquet"
+        _settle(temporary, part)
+        return added, part
 
     def text_parts(self, shard: int) -> list[Path]:
         """The files that hold a shard's texts."""
         return sorted((self.root / "tables" / "texts" / f"{shard:04d}").glob("*.parquet"))
+
+    def iterate_texts(self, shard: int) -> Iterator[tuple[str, str]]:
+        """(hash, text) of every text of a shard, in stored order; memory stays flat. OSError, ArrowException."""
+        for part in self.text_parts(shard):
+            with pq.ParquetFile(part, memory_map=False) as file:
+                for batch in file.iter_batches(batch_size=_TEXTS_PER_ROW_GROUP):
+                    yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
 
     def texts(self, shard: int) -> Texts:
         """Random access to the texts of one shard."""

@@ -13,7 +13,6 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from verification_pipeline.errors import ContractError
 from verification_pipeline.keys import text_sha256
@@ -72,14 +71,13 @@ def texts(store: Store) -> Iterator[Finding]:
     count = 0
     for shard in range(store.shards):
         held: set[str] = set()
-        for path in store.text_parts(shard):
-            try:
-                for sha, text in _rows_of(path):
-                    held.add(sha)
-                    if text_sha256(text) != sha:
-                        faults.append(f"{path.relative_to(store.root)}: the text stored as {sha} is another one")
-            except (OSError, pa.ArrowException) as error:
-                faults.append(f"{path.relative_to(store.root)}: {error}")
+        try:
+            for sha, text in store.iterate_texts(shard):
+                held.add(sha)
+                if text_sha256(text) != sha:
+                    faults.append(f"shard {shard}: the text stored as {sha} is another one")
+        except (OSError, pa.ArrowException) as error:
+            faults.append(f"shard {shard}: {error}")
         count += len(held)
         for name in ("documents", "sources"):
             named = store.read(name, shard, columns=["text_sha256"])["text_sha256"].drop_nulls().unique()
@@ -91,12 +89,6 @@ def texts(store: Store) -> Iterator[Finding]:
         yield Finding("texts", "failed", _listed(faults), advice)
     else:
         yield Finding("texts", "ok", f"{count} texts, each what its hash says; none is missing")
-
-
-def _rows_of(path: Path) -> Iterator[tuple[str, str]]:
-    with pq.ParquetFile(path, memory_map=False) as file:
-        for batch in file.iter_batches(batch_size=256):
-            yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
 
 
 def leftovers(store: Store) -> Iterator[Finding]:
