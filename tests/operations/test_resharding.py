@@ -24,6 +24,8 @@ def rows_by_table(store):
     for name, path in stores.parquet_files(store.root).items():
         table = stores.table_of(name)
         data = pl.read_parquet(path).drop("source_shard", strict=False)
+        if table == "fingerprints":
+            data = data.filter(pl.col("key") != "*")  # not about one document: of the shard, or of the archive
         found.setdefault(table, []).extend(map(repr, data.rows()))
     return {name: sorted(set(rows) if name == "texts" else rows) for name, rows in found.items() if rows}
 
@@ -50,6 +52,7 @@ def test_every_row_moves_and_none_is_made_again(verified, store, shards):
 
 def test_it_is_the_store_that_a_first_night_would_have_made(store, tmp_path, verified):
     reshard(store, 3)
+    verify(store.root, verified / "harbour")
     fresh = verify(tmp_path / "fresh", verified / "harbour", storage={"shards": 3})
     ours, theirs = filled(store.root), filled(fresh.root)
     assert ours == theirs
