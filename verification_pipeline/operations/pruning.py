@@ -2,8 +2,8 @@
 
 What goes: rows of `runs`, `metrics`, `costs` and `changes` of those nights; receipts that were superseded in them, or
 whose document was gone by then, with the files of those documents; texts that no document, source, evidence span or
-kept receipt names. What stays whatever is asked: the last finished night, every document's current receipt, the receipts
-that the next night compares with, and every question to a register (they say what was known on a past day).
+kept receipt names. What stays whatever is asked: the last finished night, every document's current receipt, the
+receipts that the next night compares with, and every question to a register (they say what was known on a past day).
 
 Each step may be killed. It decides by what stays, which no step touches: the next prune goes on where one ended.
 """
