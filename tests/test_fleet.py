@@ -81,7 +81,7 @@ def test_an_unchanged_night_rewrites_only_the_page_and_what_a_run_adds(two_night
     verify(store.root, store.root.parent / "harbour <b>'s")
     written = {path.name for path, stamp in stamps().items() if before.get(path) != stamp}
     assert written <= {
-        *("fleet.html", "runs.parquet", "metrics.parquet", "changes.parquet", "verification.duckdb"),
+        *("fleet.html", "runs.parquet", "metrics.parquet", "verification.duckdb"),
         *(".holder", ".lock", "retractions.csv", "registers.json"),
     }
     last = store.read("runs").sort("started_at")["run_id"][-1]

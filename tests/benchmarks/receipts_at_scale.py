@@ -1,8 +1,10 @@
 """Cost of many receipts and of their DuckDB file: `python -m tests.benchmarks.receipts_at_scale [DOCUMENTS] [FOLDER]`.
 
-Documents of 20 pairs and 10 sources, 100,000 of them unless said otherwise: assembled shard by shard, written as
-tables, then read into a new file, then brought up to date after one shard changed. Printed are CPU seconds (the
-making of the rows is left out), the peak of memory, and sizes.
+Documents of 20 pairs and 10 sources, 100,000 of them unless said otherwise, whose tables lie in a store as the stages
+before leave them (the making of these is not measured). Three nights then run the pipeline's own assembly and close,
+in one process: the first makes every receipt with its JSON file, the DuckDB file and the fleet page; the second finds
+nothing changed; in the third one document has another verdict. Printed are seconds and CPU seconds of each, what the
+second night added, the peak of memory, and sizes.
 """
 
 from __future__ import annotations
@@ -11,8 +13,6 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -20,23 +20,29 @@ import polars as pl
 
 from tests.benchmarks.test_receipts import DOCUMENTS as COPIED
 from tests.benchmarks.test_receipts import archive
-from tests.support.archive import run_info
-from verification_pipeline import duckdb_file, tables
-from verification_pipeline.config import Settings
-from verification_pipeline.receipts import ReceiptInputs, assemble
+from verification_pipeline import tables
+from verification_pipeline.night import Options, open_night
+from verification_pipeline.receipts import ReceiptInputs
+from verification_pipeline.shards import write_fingerprints
+from verification_pipeline.stages.assembling import STAGES, assemble_receipts
+from verification_pipeline.stages.closing import close, record_run
 from verification_pipeline.store import Store
 
 _HASHES = ("document_key", "source_key", "pair_id", "evidence_source_key", "root", "cluster_id", "key")
 
 
 def copies(template: ReceiptInputs, first: int, count: int) -> ReceiptInputs:
-    """The template's documents `count` times over, each time under other keys."""
+    """The template's documents `count` times over, each time under other keys and ids."""
     made: dict[str, pl.DataFrame] = {}
     for field in fields(ReceiptInputs):
         frame = _filled(field.name, getattr(template, field.name))
         hashed = [name for name in _HASHES if name in frame.columns]
+        named = [name for name in ("document_id",) if name in frame.columns]
         parts = [
-            frame.with_columns((pl.lit(f"{number:08x}") + pl.col(name).str.slice(8)).alias(name) for name in hashed)
+            frame.with_columns(
+                *((pl.lit(f"{number:08x}") + pl.col(name).str.slice(8)).alias(name) for name in hashed),
+                *((pl.lit(f"{number:06d}-") + pl.col(name)).alias(name) for name in named),
+            )
             for number in range(first, first + count)
         ]
         made[field.name] = pl.concat(parts)
@@ -52,46 +58,81 @@ def _filled(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def main(documents: int, root: Path) -> None:
-    """Make, measure, print."""
+def fill(root: Path, documents: int) -> Path:
+    """A store as the stages before the receipts leave it; the corpus that its documents are said to be of."""
     store = Store.open(root)
     template = archive().inputs()
     a_shard = max(1, round(documents / COPIED / store.shards))
-    spent: dict[str, float] = {}
-    made = 0
     for shard in range(store.shards):
         frames = copies(template, shard * a_shard, a_shard)
-        with clock(spent, "assemble"):
-            receipts = assemble(frames, run_info(), Settings(), tables.empty("receipts"))
-        made += receipts.height
-        with clock(spent, "write"):
-            write(store, frames, receipts, shard)
-    target = root / "verification.duckdb"
-    with clock(spent, "build"):
-        rows = duckdb_file.build(root / "tables", target)
-    store.write("receipts", store.read("receipts", 0).with_columns(run_id=pl.lit("run-2")), 0)
-    with clock(spent, "update"):
-        duckdb_file.build(root / "tables", target)
+        for field in fields(ReceiptInputs):
+            if field.name not in ("doi_statuses", "fingerprints"):
+                store.write(field.name, getattr(frames, field.name), shard)
+        keys = frames.documents["document_key"]
+        for stage in STAGES:
+            write_fingerprints(store, stage, shard, {key: {"document": key, "source": key} for key in keys})
+    corpus = root / "notes.jsonl"
+    corpus.write_text("")
+    return corpus
+
+
+def night(root: Path, corpus: Path) -> tuple[float, float, int]:
+    """Seconds, CPU seconds, and receipts made of one night over what is stored."""
+    started = time.perf_counter(), time.process_time()
+    with open_night(Options(root, (corpus,))) as opened:
+        record_run(opened, finished=False)
+        made = assemble_receipts(opened).made
+        close(opened)
+    return time.perf_counter() - started[0], time.process_time() - started[1], made
+
+
+def change(root: Path) -> None:
+    """Another verdict for one pair, as the grading would leave it."""
+    store = Store.open(root)
+    verdicts = store.read("verdicts", 0)
+    key = verdicts["document_key"][0]
+    first = pl.int_range(pl.len()) == 0
+    other = pl.when(first).then(pl.lit("unsupported")).otherwise("verdict").alias("verdict")
+    store.write("verdicts", verdicts.with_columns(other), 0)
+    keys = store.read("documents", 0)["document_key"]
+    moved = {one: {"document": one, "source": one} | ({"checker": "other"} if one == key else {}) for one in keys}
+    write_fingerprints(store, "grading", 0, moved)
+
+
+def rows(root: Path) -> dict[str, int]:
+    """Rows of every table."""
+    store = Store.open(root)
+    counted = {name: pl.scan_parquet(files) for name in tables.TABLES if (files := store.files(name))}
+    return {name: int(scan.select(pl.len()).collect().item()) for name, scan in counted.items()}
+
+
+def stamps(root: Path) -> dict[str, int]:
+    """When each file was written."""
+    return {str(path.relative_to(root)): path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+
+
+def main(documents: int, root: Path) -> None:
+    """Make, measure, print."""
+    corpus = fill(root, documents)
+    first = night(root, corpus)
+    held, written = rows(root), stamps(root)
+    second = night(root, corpus)
+    added = {name: count - held.get(name, 0) for name, count in rows(root).items() if count != held.get(name, 0)}
+    touched = sorted(name for name, stamp in stamps(root).items() if written.get(name) != stamp)
+    change(root)
+    third = night(root, corpus)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{made:,} receipts, {rows['pairs']:,} pairs, {rows['sources']:,} sources")
-    print(", ".join(f"{name} {seconds:.1f} CPU-s" for name, seconds in spent.items()), f"peak {peak:,.0f} MiB")
-    print(f"tables {size(root / 'tables'):,.0f} MiB, DuckDB file {size(target):,.0f} MiB")
-
-
-def write(store: Store, frames: ReceiptInputs, receipts: pl.DataFrame, shard: int) -> None:
-    """A shard's tables, as the stages leave them."""
-    for field in fields(ReceiptInputs):
-        if field.name not in ("doi_statuses", "fingerprints"):
-            store.write(field.name, getattr(frames, field.name), shard)
-    store.write("receipts", receipts, shard)
-
-
-@contextmanager
-def clock(spent: dict[str, float], name: str, now: Callable[[], float] = time.process_time) -> Iterator[None]:
-    """Add the CPU seconds of a block to an entry."""
-    started = now()
-    yield
-    spent[name] = spent.get(name, 0.0) + now() - started
+    json = list((root / "receipts").glob("*.json"))
+    print(
+        f"{held['receipts']:,} receipts, {len(json):,} JSON files, {held['pairs']:,} pairs, {held['sources']:,} sources"
+    )
+    for name, (seconds, cpu, made) in zip(("first", "unchanged", "one changed"), (first, second, third), strict=True):
+        print(f"{name:<12} {seconds:6.1f} s, {cpu:6.1f} CPU-s, {made:,} receipts made")
+    print(f"the unchanged night added {', '.join(f'{count} {name}' for name, count in added.items())} rows")
+    print(f"and wrote {', '.join(touched)}")
+    print(f"peak {peak:,.0f} MiB (the making of the store's tables included)")
+    sizes = {name: size(root / name) for name in ("tables", "receipts", "verification.duckdb")}
+    print(", ".join(f"{name} {mib:,.0f} MiB" for name, mib in sizes.items()))
 
 
 def size(path: Path) -> float:

@@ -25,7 +25,7 @@ _OF_THE_RUN = {
     "doi_lookups": ("asked_at",),
     "doi_notices": ("observed_at", "observed_until"),
 }
-_NOT_RESULTS = ("runs", "metrics", "changes")
+_NOT_RESULTS = ("runs", "metrics", "changes", "costs")
 """Tables with rows of every night; `nights_told` compares them."""
 
 

@@ -103,8 +103,10 @@ def record_changes(night: Night) -> pl.DataFrame:
     found = [tables.empty("changes"), *(_changes(store, night, shard) for shard in range(store.shards))]
     fresh = pl.concat(found)
     finished = store.read("runs").filter(pl.col("finished_at").is_not_null())["run_id"]
-    old = store.read("changes").filter(pl.col("run_id").is_in(finished.implode()))
-    store.write("changes", pl.concat([old, fresh]))
+    stored = store.read("changes")
+    old = stored.filter(pl.col("run_id").is_in(finished.implode()))
+    if fresh.height or old.height < stored.height or not store.files("changes"):
+        store.write("changes", pl.concat([old, fresh]))
     return fresh
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import orjson
@@ -21,6 +22,7 @@ from verification_pipeline.store import Store, write_bytes
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _STEM_CHARS = 60
 _HEAD_BYTES = 1_024
+_AT_ONCE = 8  # files: flushing one to the disk is waiting, and a disk flushes many in the time of one
 
 
 def receipt_path(store: Store, corpus: str, document_id: str, key: str) -> Path:
@@ -32,11 +34,19 @@ def receipt_path(store: Store, corpus: str, document_id: str, key: str) -> Path:
 def write_receipts(store: Store, receipts: pl.DataFrame, documents: pl.DataFrame) -> None:
     """One JSON file for each of `documents` that has a current receipt among `receipts`."""
     current = receipts.filter(pl.col("current")).select("document_key", "receipt")
-    for corpus, document_id, key, receipt in _named(documents, current):
-        path = receipt_path(store, corpus, document_id, key)
-        body = receipt.encode() + b"\n"
-        if not path.exists() or path.read_bytes() != body:
-            write_bytes(path, body)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+
+        def write(row: tuple[str, str, str, str]) -> None:
+            corpus, document_id, key, receipt = row
+            _write_if_other(receipt_path(store, corpus, document_id, key), receipt.encode() + b"\n")
+
+        for _ in pool.map(write, _named(documents, current)):
+            pass
+
+
+def _write_if_other(path: Path, body: bytes) -> None:
+    if not path.exists() or path.read_bytes() != body:
+        write_bytes(path, body)
 
 
 def write_pages(store: Store, scope: Scope, shard: int, *, every: bool, moved: Collection[str]) -> int:
