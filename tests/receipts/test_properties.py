@@ -55,7 +55,8 @@ def _pair(archive: Archive, key: str, n: int, claim: str, kind: str) -> None:
         elif kind in ("not-selected", "low-confidence", "pending"):
             archive.unread(pair, kind, probability=0.5 if kind == "not-selected" else 1.0)
         elif kind != "untriaged":
-            archive.graded(pair, kind, claim if kind != "unsupported" else None)
+            other = archive.source(key, f"other {n}", f"It is so. {claim}!") if kind == "wrong-source" else None
+            archive.graded(pair, kind, claim if kind != "unsupported" else None, correct_source_key=other)
 
 
 @settings(max_examples=60, deadline=None)

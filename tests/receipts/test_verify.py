@@ -110,9 +110,24 @@ def _bare_pass(receipt: Receipt) -> None:
     row.update({name: None for name in row if name.startswith("evidence")})
 
 
+def _borrowed(receipt: Receipt) -> None:
+    """Words that do stand in a stored text, the document's own."""
+    row, document = receipt["cite_check"]["rows"][0], receipt["document"]["text_sha256"]
+    sentence = {"evidence": row["sentence"], "evidence_start": row["sentence_start"]}
+    row.update(**sentence, evidence_end=row["sentence_end"], evidence_text_sha256=document)
+
+
+def _another_source(receipt: Receipt) -> None:
+    """A pair that reads as supported by the words of a source that it does not cite."""
+    rows = receipt["cite_check"]["rows"]
+    rows[0].update({name: rows[3][name] for name in rows[0] if name.startswith("evidence")})
+
+
 @pytest.mark.parametrize(
     ("forge", "words"),
     [
+        (_borrowed, "pair 0: its evidence is not of the text of a source of this document"),
+        (_another_source, "pair 0: supported, with evidence from another source than it may rest on"),
         (_evidence, "pair 0 evidence: "),
         (_offset, "pair 0 evidence: "),
         (_placeless, "pair 0: evidence without its place"),

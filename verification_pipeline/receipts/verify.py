@@ -42,6 +42,7 @@ def verify_receipt(receipt: Mapping[str, Any], text_of: TextOf) -> list[str]:
         *_sums(parsed),
         *_gate(receipt),
         *_loose_evidence(parsed),
+        *_foreign_evidence(parsed),
         *_spans(parsed, text_of),
     ]
 
@@ -200,6 +201,21 @@ def _loose_evidence(receipt: Receipt) -> Iterator[str]:
         given = [value is not None for value in row.model_dump(include=set(Evidence.model_fields)).values()]
         if any(given) and not all(given):
             yield f"{name}: evidence without its place"
+
+
+def _foreign_evidence(receipt: Receipt) -> Iterator[str]:
+    """Spans of a text that is not their source's, and verdicts that rest on another source than they may."""
+    texts = {source.source_key: source.text_sha256 for source in receipt.sources}
+    for name, row in _evidence(receipt):
+        if row.evidence_source_key is not None and texts.get(row.evidence_source_key) != row.evidence_text_sha256:
+            yield f"{name}: its evidence is not of the text of a source of this document"
+    for pair in receipt.cite_check.rows:
+        rests_on = {"supported": pair.source_key, "wrong-source": pair.correct_source_key}
+        if pair.verdict in rests_on and pair.evidence_source_key not in (None, rests_on[pair.verdict]):
+            yield f"pair {pair.pair_index}: {pair.verdict}, with evidence from another source than it may rest on"
+    for quote in receipt.quote_integrity.rows:
+        if quote.status == "verified" and quote.evidence_source_key not in (None, quote.source_key):
+            yield f"quote at {quote.start}: verified, with evidence from another source than the cited one"
 
 
 def _short(words: str, shown: int = 60) -> str:
