@@ -22,7 +22,8 @@ _DEPS = {
     "findings_in_text": ["documents", "document_sources", "texts"],
     "sketches": ["sources", "texts"],
     "phrases": ["sources", "texts"],
-    "clusters": ["document_sources", "sketches"],
+    "overlaps": ["document_sources", "sketches", "texts"],
+    "clusters": ["document_sources", "sketches", "overlaps"],
     "failures": ["documents"],
 }
 

@@ -7,7 +7,7 @@ from verification_pipeline.stages.voices import cluster_all
 
 
 @dg.asset(
-    deps=["sources", "sketches", "clusters"],
+    deps=["sources", "sketches", "overlaps", "clusters"],
     group_name="voices",
     kinds={"polars", "parquet"},
     description="Rows of `clusters` for the whole archive (document_key is null).",

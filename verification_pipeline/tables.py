@@ -489,6 +489,19 @@ _ALL = (
         ),
     ),
     Table(
+        "overlaps",
+        "two texts that were compared for a clustering",
+        "document",
+        (),
+        (
+            _n("document_key", TEXT, "Document in whose scope they were compared; null = whole archive."),
+            _c("first_text_sha256", TEXT, "One text."),
+            _c("second_text_sha256", TEXT, "The other; the smaller name comes first."),
+            _c("share", REAL, "Share of the smaller text's shingles of prose that the larger has."),
+            _c("rules", TEXT, "Hash of the settings by which they were compared."),
+        ),
+    ),
+    Table(
         "clusters",
         "source in a cluster",
         "document",

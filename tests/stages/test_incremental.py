@@ -9,7 +9,7 @@ import pytest
 from tests.support.corpora import write_folder
 from tests.support.nights import verify
 
-TABLES = ("found_elsewhere",)
+TABLES = ("found_elsewhere", "clusters", "sketches", "phrases", "overlaps")
 _WORDS = "otter weir lock pier mill barge tide flour log storm quay reed gate rope mast keel"
 
 

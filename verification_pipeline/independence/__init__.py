@@ -6,10 +6,11 @@ and sketches into rows of `clusters`; `effective_sources` counts the voices.
 
 from verification_pipeline.independence.clusters import (
     ClusterRow,
+    Overlaps,
     cluster_archive,
     cluster_document,
     effective_sources,
 )
 from verification_pipeline.independence.sketches import Sketch, sketch
 
-__all__ = ["ClusterRow", "Sketch", "cluster_archive", "cluster_document", "effective_sources", "sketch"]
+__all__ = ["ClusterRow", "Overlaps", "Sketch", "cluster_archive", "cluster_document", "effective_sources", "sketch"]

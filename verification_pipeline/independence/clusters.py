@@ -13,7 +13,7 @@ weakest link is the best chain's weakest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
@@ -60,33 +60,62 @@ class Edge:
     similarity: float
 
 
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """Exact overlaps of texts by their two names, the smaller first: `known` ones are not measured again.
+
+    `asked` gathers those that a clustering rests on.
+    """
+
+    known: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    asked: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def of(self, left: str, right: str, measure: Callable[[], float]) -> float:
+        """The overlap of two texts."""
+        names = (left, right) if left <= right else (right, left)
+        share = self.known.get(names)
+        if share is None:
+            share = self.asked.get(names)
+        self.asked[names] = measure() if share is None else share
+        return self.asked[names]
+
+
 def cluster_document(
     document_key: str,
     sources: Sequence[Source],
     own: Mapping[str, Evidence],
     sketches: Mapping[str, Sketch],
     settings: Independence,
+    overlaps: Overlaps | None = None,
 ) -> list[ClusterRow]:
     """Clusters among one document's own sources; `own` and `sketches` by source key, for those with usable text."""
     sketched = [sketches[key] for key in sorted(sketches)]
     agencies = {one.source_key: one.agency for one in sketched}
     members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
-    columns = SketchColumns.of(sketched)
-    return _clusters(document_key, members, [one.source_key for one in sketched], columns, _own_text(own), settings)
+    names = [(one.source_key, one.text_sha256) for one in sketched]
+    compared = _Compared(_own_text(own), settings, overlaps or Overlaps())
+    return _clusters(document_key, members, names, SketchColumns.of(sketched), compared)
 
 
 def cluster_archive(
-    sources: Iterable[Source], sketches: pl.DataFrame, fetch: Fetch, settings: Independence
+    sources: Iterable[Source],
+    sketches: pl.DataFrame,
+    fetch: Fetch,
+    settings: Independence,
+    overlaps: Overlaps | None = None,
 ) -> list[ClusterRow]:
     """Clusters of the whole archive, from rows of table `sketches`; `fetch` gives the text of a source to compare.
 
-    Texts are fetched only for pairs whose sketches overlap, never for a source that shares nothing.
+    Texts are fetched only for pairs whose sketches overlap and whose overlap is not known, never for a source that
+    shares nothing.
     """
     sketches = sketches.sort("source_key")
-    sketched = sketches["source_key"].to_list()
-    agencies = dict(zip(sketched, sketches["agency"].to_list(), strict=True))
+    columns = SketchColumns.of_table(sketches)
+    sketches = sketches.drop("hashes")  # the greater part of an archive's sketches, held once
+    agencies = dict(sketches.select("source_key", "agency").drop_nulls().iter_rows())
     members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
-    return _clusters(None, members, sketched, SketchColumns.of_table(sketches), fetch, settings)
+    names = sketches.select("source_key", "text_sha256").rows()
+    return _clusters(None, members, names, columns, _Compared(fetch, settings, overlaps or Overlaps()))
 
 
 def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
@@ -143,19 +172,19 @@ def _own_text(own: Mapping[str, Evidence]) -> Fetch:
 def _clusters(
     document_key: str | None,
     members: Sequence[_Member],
-    sketched: Sequence[str],
+    sketched: Sequence[tuple[str, str]],
     columns: SketchColumns,
-    fetch: Fetch,
-    settings: Independence,
+    compared: _Compared,
 ) -> list[ClusterRow]:
+    """Rows of the clusters in a scope; `sketched` names the source and the text of each sketch."""
     place = {member.key: k for k, member in enumerate(members)}
-    places = [place.get(key, -1) for key in sketched]
+    places = [place.get(key, -1) for key, _ in sketched]
     sites: dict[str, int] = {}
     hosts = [sites.setdefault(members[k].host, len(sites)) if k >= 0 and members[k].host else -1 for k in places]
     forest = _Forest(len(members))
     edges = [edge for edge in _same_page_or_work(members) if forest.join(edge.first, edge.second)]
-    proposed = candidates(columns, np.array(hosts, np.int64), settings)
-    edges += _compared(proposed, places, members, forest, fetch, settings)
+    proposed = candidates(columns, np.array(hosts, np.int64), compared.settings)
+    edges += _of_one_text(proposed, places, sketched, members, forest, compared)
     return _rows(document_key, members, edges, forest)
 
 
@@ -168,26 +197,38 @@ def _same_page_or_work(members: Sequence[_Member]) -> Iterable[Edge]:
                 yield Edge(other, k, "url", 1.0)
 
 
-def _compared(
+class _Compared:
+    """Exact overlaps of the texts of two sources, measured where they are not known."""
+
+    def __init__(self, fetch: Fetch, settings: Independence, overlaps: Overlaps) -> None:
+        self.settings = settings
+        self._overlaps = overlaps
+        self._shingles = lru_cache(settings.cached_texts)(lambda key: shingles(fetch(key), settings))
+
+    def share(self, left: tuple[str, str], right: tuple[str, str]) -> float:
+        """Share of the smaller text that the larger has, each named by source and text; 0 when one is too short."""
+        return self._overlaps.of(left[1], right[1], lambda: self._measured(left[0], right[0]))
+
+    def _measured(self, left: str, right: str) -> float:
+        one, other = self._shingles(left), self._shingles(right)
+        return overlap(one, other) if min(len(one), len(other)) >= self.settings.min_shingles else 0.0
+
+
+def _of_one_text(
     proposed: Iterable[Candidate],
     places: Sequence[int],
+    sketched: Sequence[tuple[str, str]],
     members: Sequence[_Member],
     forest: _Forest,
-    fetch: Fetch,
-    settings: Independence,
+    compared: _Compared,
 ) -> Iterable[Edge]:
     """The candidates whose texts really overlap, each compared only while its sources are not yet one voice."""
-
-    @lru_cache(maxsize=settings.cached_texts)
-    def counted(key: str) -> U64:
-        return shingles(fetch(key), settings)
-
+    settings = compared.settings
     for candidate in proposed:
         a, b = places[candidate.first], places[candidate.second]
         if a < 0 or b < 0 or forest.root(a) == forest.root(b):
             continue
-        left, right = counted(members[a].key), counted(members[b].key)
-        share = overlap(left, right) if min(len(left), len(right)) >= settings.min_shingles else 0.0
+        share = compared.share(sketched[candidate.first], sketched[candidate.second])
         agencies = {members[a].agency, members[b].agency}
         same_agency = len(agencies) == 1 and None not in agencies
         if share >= (settings.wire_share if same_agency else settings.body_share):

@@ -18,7 +18,7 @@ import polars as pl
 from verification_pipeline import citations, tables, triage
 from verification_pipeline.dois.mentions import find_mentions
 from verification_pipeline.errors import PipelineError
-from verification_pipeline.independence import cluster_document, sketch
+from verification_pipeline.independence import Overlaps, cluster_document, sketch
 from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.receipts.code import find_unattributed_code
@@ -27,7 +27,7 @@ from verification_pipeline.records import Citations, Source
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
 from verification_pipeline.stages.elsewhere import PhrasesRow
-from verification_pipeline.stages.voices import SketchRow
+from verification_pipeline.stages.voices import OverlapRow, SketchRow
 from verification_pipeline.store import Store
 
 TABLES = (
@@ -43,6 +43,7 @@ TABLES = (
     "findings_in_text",
     "sketches",
     "phrases",
+    "overlaps",
     "clusters",
     "failures",
 )
@@ -181,6 +182,8 @@ def _read(
     key = document.document_key
     sketches = {name: sketch(one, settings.independence) for name, one in evidence.items()}
     mine = {source.source_key for source in owned.sources}
+    overlaps = Overlaps()
+    voices = cluster_document(key, own, evidence, sketches, settings.independence, overlaps)
     return {
         "references": cited.references,
         "markers": cited.markers,
@@ -200,7 +203,8 @@ def _read(
         ],
         "sketches": [SketchRow.of(one, key) for name, one in sketches.items() if name in mine],
         "phrases": [PhrasesRow.of(one, key) for name, one in evidence.items() if name in mine],
-        "clusters": cluster_document(key, own, evidence, sketches, settings.independence),
+        "overlaps": OverlapRow.all_of(overlaps, key, settings),
+        "clusters": voices,
     }
 
 

@@ -1,12 +1,14 @@
 """The voices of the whole archive: sketches of shared sources, and clusters over all sources.
 
 Clusters inside one document are made when it is read (`reading`). Here every source's stored sketch is compared with
-every other's; texts are opened only where sketches overlap. Nothing is done while no source has moved.
+every other's; texts are opened only where sketches overlap and where nobody compared the two before. Nothing is done
+while no source has moved.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from verification_pipeline import tables
 from verification_pipeline.config import Settings
-from verification_pipeline.independence import Sketch, cluster_archive, sketch
+from verification_pipeline.independence import Overlaps, Sketch, cluster_archive, sketch
 from verification_pipeline.keys import hash_of
 from verification_pipeline.night import Night
 from verification_pipeline.shards import engine, read_fingerprints, write_fingerprints
@@ -47,48 +49,103 @@ class SketchRow:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class OverlapRow:
+    """A row of `overlaps`."""
+
+    document_key: str | None
+    first_text_sha256: str
+    second_text_sha256: str
+    share: float
+    rules: str
+
+    @classmethod
+    def all_of(cls, overlaps: Overlaps, document_key: str | None, settings: Settings) -> list[OverlapRow]:
+        """Rows of the overlaps that a clustering rests on."""
+        rules = rules_of(settings)
+        return [cls(document_key, *names, share, rules) for names, share in overlaps.asked.items()]
+
+
+def rules_of(settings: Settings) -> str:
+    """Hash of the settings by which texts are compared."""
+    return settings.fingerprint("independence")
+
+
 def cluster_all(night: Night) -> int:
     """Bring the clusters of the whole archive up to date; returns their number of rows."""
-    store = night.store
-    components = _components(store, night.settings)
-    stored = read_fingerprints(store, NAME, 0)
-    if stored.get(_ARCHIVE) == components:
+    store, shards = night.store, range(night.store.shards)
+    rules = {"engine": engine(*_CODE), "configuration": rules_of(night.settings)}
+    components = {"source": hash_of(*night.pool.map(partial(_state, store), shards)), **rules}
+    stored = read_fingerprints(store, NAME, 0).get(_ARCHIVE, {})
+    if stored == components:
         return store.read("clusters").height
-    shards = range(store.shards)
-    shared = list(night.pool.map(_sketch_shared, [store] * len(shards), [night.settings] * len(shards), shards))
-    store.write("sketches", pl.concat([tables.empty("sketches"), *shared]))
+    unchanged = all(stored.get(name) == value for name, value in rules.items())
+    _bring_shared_sketches(night, keep=unchanged)
+    overlaps = Overlaps(_known_overlaps(store, rules["configuration"], of_the_archive=unchanged))
     rows = cluster_archive(
         (source for shard in shards for source in loading.sources_of(store.read("sources", shard))),
         pl.concat([store.read("sketches"), store.read_all("sketches")]),
         _Fetcher(store).fetch,
         night.settings.independence,
+        overlaps,
     )
+    store.write("overlaps", _of_the_archive(overlaps, night))
     store.write("clusters", tables.frame("clusters", rows))
     write_fingerprints(store, NAME, 0, {_ARCHIVE: components})
     night.progress(NAME, 1, 1)
     return len(rows)
 
 
-def _components(store: Store, settings: Settings) -> dict[str, str]:
-    sources = store.read_all("sources", ["source_key", "metadata_hash", "text_sha256"]).sort("source_key")
-    joined = sources.select(pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)).to_series()
-    return {
-        "source": hash_of(*joined),
-        "engine": engine(*_CODE),
-        "configuration": settings.fingerprint("independence"),
-    }
+def _state(store: Store, shard: int) -> str:
+    """Hash of what clusters are made from in a shard: sources, and which texts are sketched."""
+    sources = store.read("sources", shard, columns=["source_key", "document_key", "metadata_hash", "text_sha256"])
+    sketched = store.read("sketches", shard, columns=["source_key", "text_sha256"])
+    parts = (
+        table.sort("source_key").select(pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)).to_series()
+        for table in (sources, sketched)
+    )
+    return hash_of(*(hash_of(*part) for part in parts))
 
 
-def _sketch_shared(store: Store, settings: Settings, shard: int) -> pl.DataFrame:
-    """Sketches of the shared sources that lie in a shard."""
+def _bring_shared_sketches(night: Night, *, keep: bool) -> None:
+    """Sketches of the sources that no document owns; those of a document are made when it is read."""
+    store, shards = night.store, range(night.store.shards)
+    before = store.read("sketches") if keep else tables.empty("sketches")
+    known = before.select("source_key", "text_sha256")
+    found = night.pool.map(partial(_sketch_shared, store, night.settings, known), shards)
+    present, fresh = zip(*found, strict=True)
+    kept = before.join(pl.concat(present), on=known.columns, how="semi")
+    table = pl.concat([kept, *fresh])
+    if table.height or before.height:
+        store.write("sketches", table)
+
+
+def _sketch_shared(
+    store: Store, settings: Settings, known: pl.DataFrame, shard: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Source and text of the usable shared sources of a shard, and sketches of those that are not `known`."""
+    mine = store.read("sources", shard).filter(pl.col("document_key").is_null() & (pl.col("status") == "ok"))
     reader = loading.TextReader(store)
-    mine = loading.sources_of(store.read("sources", shard).filter(pl.col("document_key").is_null()))
     rows = [
         SketchRow.of(sketch(evidence, settings.independence), None)
-        for source in mine
+        for source in loading.sources_of(mine.join(known, on=known.columns, how="anti"))
         for evidence in loading.evidence_of([(source, shard)], reader).values()
     ]
-    return tables.frame("sketches", rows)
+    return mine.select(known.columns), tables.frame("sketches", rows)
+
+
+def _known_overlaps(store: Store, rules: str, *, of_the_archive: bool) -> dict[tuple[str, str], float]:
+    """Overlaps by these rules that documents, and if wanted the last clustering of the archive, rest on."""
+    places = [*range(store.shards), *([None] if of_the_archive else [])]
+    parts = (store.read("overlaps", place).filter(pl.col("rules") == rules) for place in places)
+    return {(first, second): share for part in parts for _, first, second, share, _ in part.iter_rows()}
+
+
+def _of_the_archive(overlaps: Overlaps, night: Night) -> pl.DataFrame:
+    """The overlaps that this clustering asked for, without those that a document's own clustering keeps."""
+    asked = tables.frame("overlaps", OverlapRow.all_of(overlaps, None, night.settings))
+    names = ["first_text_sha256", "second_text_sha256", "rules"]
+    return asked.join(night.store.read_all("overlaps", names), on=names, how="anti")
 
 
 class _Fetcher:
