@@ -23,6 +23,11 @@ def hash_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
+def hash_of_bytes(raw: bytes) -> str:
+    """32 hex digits over bytes as they are."""
+    return blake2b(raw, digest_size=16).hexdigest()
+
+
 def text_sha256(text: str) -> str:
     """SHA-256 of a text's UTF-8 form, hex: the name under which the text is stored."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

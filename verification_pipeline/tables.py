@@ -110,6 +110,7 @@ _ALL = (
             _c("n_chars", INTEGER, "Length of that text in code points."),
             _c("file", TEXT, "Input file, relative to the corpus."),
             _n("line", INTEGER, "Line or row of that file, from 1."),
+            _n("entry_hash", TEXT, "Hash of that row, where it can stand for what was read; null for whole files."),
         ),
     ),
     Table(
@@ -141,6 +142,7 @@ _ALL = (
             _c("metadata_hash", TEXT, "Hash of everything but the text: what binding depends on."),
             _c("file", TEXT, "Input file, relative to the corpus."),
             _n("line", INTEGER, "Line or row of that file, from 1."),
+            _n("entry_hash", TEXT, "Hash of that row, where it can stand for what was read; null for whole files."),
         ),
     ),
     Table(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,8 @@ import pytest
 
 from verification_pipeline import keys
 from verification_pipeline.config import Settings, load
-from verification_pipeline.corpus.archive import open_archive
+from verification_pipeline.corpus import inventory
+from verification_pipeline.corpus.archive import open_archive, parse
 from verification_pipeline.corpus.inventory import take_inventory
 from verification_pipeline.errors import UsageError
 from verification_pipeline.shards import Scope, Workers
@@ -232,3 +234,46 @@ def test_what_is_no_corpus_is_refused(tmp_path):
     (tmp_path / "x.csv").write_text("a")
     with pytest.raises(UsageError, match="no bundle"):
         open_archive(tmp_path / "x.csv")
+
+
+def test_of_a_changed_file_only_new_rows_are_parsed(world, monkeypatch):
+    world.write("c/documents/a.md", "Long [1].")
+    rows = [{"id": k, "document_id": "a", "text": f"Text {k} of the pier."} for k in range(5)]
+    world.jsonl("c/sources.jsonl", *rows)
+    world.take("c")
+    before = world.sources()
+    world.jsonl("c/sources.jsonl", {"id": "new", "document_id": "a", "text": "First."}, *rows[2:], rows[0])
+    parsed = []
+    monkeypatch.setattr(inventory, "parse", lambda raw, settings: parsed.append(raw.line) or parse(raw, settings))
+    world.take("c")
+    after = world.sources()
+    assert parsed == [1]
+    assert {key: row["line"] for key, row in after.items()} == {"new": 1, "2": 2, "3": 3, "4": 4, "0": 5}
+    assert {**after["0"], "line": 1} == before["0"]
+
+
+def test_edited_rows_lead_to_what_a_store_from_nothing_holds(tmp_path):
+    dice = random.Random(5)
+    kept = World(tmp_path, Settings())
+    rows = [{"id": dice.randrange(30), "markdown": f"# {k}\nLong [1].", "sources": []} for k in range(20)]
+    for night in range(12):
+        for _ in range(dice.randrange(4)):
+            rows.insert(dice.randrange(len(rows)), dice.choice(["broken", "", {"id": None}, dict(rows[0]), {"id": 7}]))
+            rows.pop(dice.randrange(len(rows)))
+        rows[dice.randrange(len(rows))] = {"id": dice.randrange(30), "markdown": "Short.", "sources": [{"id": "1"}]}
+        dice.shuffle(rows)
+        kept.jsonl("c.jsonl", *rows)
+        fresh = World(tmp_path / str(night), Settings())
+        fresh.jsonl("c.jsonl", *rows)
+        kept.take("c.jsonl")
+        fresh.take("c.jsonl")
+        for name in ("documents", "sources"):
+            assert kept.store.read_all(name).equals(fresh.store.read_all(name))
+        assert kept.store.read("problems").equals(fresh.store.read("problems"))
+
+
+def test_rows_are_found_by_their_place_whatever_stands_before_them(world):
+    lines = ["\ufeff" + json.dumps({"id": "a", "markdown": "Über [1]."}), "", "x" * 40, '{"id": "b", "markdown": "ö"}']
+    world.write("c.jsonl", "\r\n".join(lines))
+    world.take("c.jsonl")
+    assert {key: world.text(row) for key, row in world.documents().items()} == {"a": "Über [1].", "b": "ö"}

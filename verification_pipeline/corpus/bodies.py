@@ -33,7 +33,10 @@ class UnreadableBody(ValueError):
 
 def tidy(text: str) -> str:
     """The stored form of a text: no byte-order mark, LF newlines, lone surrogates replaced (UTF-8 has none)."""
-    return _SURROGATES.sub("\ufffd", _NEWLINES.sub("\n", text.removeprefix("\ufeff")))
+    text = text.removeprefix("\ufeff")
+    if "\r" in text:
+        text = _NEWLINES.sub("\n", text)
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def decode(raw: bytes) -> tuple[str, str | None]:

@@ -17,6 +17,7 @@ SOURCE_SUFFIXES = (*DOCUMENT_SUFFIXES, ".pdf")
 ROW_SUFFIXES = (".jsonl", ".ndjson", ".parquet")
 _HTML = (".html", ".htm")
 _HEAD_BYTES = 1 << 18
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,19 @@ class RawEntry:
     line: int | None
     path: str
     payload: bytes | None
+    start: int | None = None
+    """First byte of the row in its file; None where the payload is no stretch of it."""
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of an input file: number from 1, JSON (None where it is over the limit), and the bytes it stands in."""
+
+    number: int
+    payload: bytes | None
+    start: int | None = None
+    length: int = 0
 
 
 def input_file(root: Path, path: Path, kind: str) -> InputFile:
@@ -61,32 +75,35 @@ def file_id(relative: str, folder: str) -> str:
     return bodies.tidy(PurePosixPath(relative).relative_to(folder).with_suffix("").as_posix())
 
 
-def rows(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
-    """Number and JSON of each row; None for a line longer than `limit` bytes. OSError, ArrowException."""
+def rows(path: Path, limit: int) -> Iterator[Row]:
+    """The rows of a JSONL or Parquet file; a line may have at most `limit` bytes. OSError, ArrowException."""
     return _parquet_rows(path) if path.suffix == ".parquet" else _lines(path, limit)
 
 
-def _lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
+def _lines(path: Path, limit: int) -> Iterator[Row]:
     """Lines by LF only: U+2028 is no line end."""
     with path.open("rb") as file:
-        number = 0
+        number = start = 0
         while line := file.readline(limit + 1):
             number += 1
             if len(line) <= limit or line.endswith(b"\n"):
-                yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                kept = line.removeprefix(_BOM) if number == 1 else line
+                yield Row(number, kept, start + len(line) - len(kept), len(kept))
+                start += len(line)
                 continue
             while line and not line.endswith(b"\n"):
                 line = file.readline(io.DEFAULT_BUFFER_SIZE)
-            yield number, None
+            yield Row(number, None)
+            start = file.tell()
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, bytes]]:
+def _parquet_rows(path: Path) -> Iterator[Row]:
     number = 0
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=256):
             for row in batch.to_pylist():
                 number += 1
-                yield number, orjson.dumps(row, default=str)
+                yield Row(number, orjson.dumps(row, default=str))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,20 @@
 
 A single pass over the changed files scatters their raw entries by shard into staging files; workers then parse
 each shard's entries. Files whose size, time and reader are as before are not opened, their rows are kept. The
-table `inputs` is written last: a killed inventory is simply taken again.
+table `inputs` is written last: a killed inventory is simply taken again. Of a changed file of rows, rows that stand
+there as before are not parsed again.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 import pyarrow as pa
@@ -37,6 +41,8 @@ _STAGED = pa.schema(
         ("line", pa.int64()),
         ("path", pa.string()),
         ("payload", pa.large_binary()),
+        ("start", pa.int64()),
+        ("length", pa.int64()),
     ]
 )
 _BUFFER_BYTES = 4_000_000
@@ -73,6 +79,7 @@ class _DocumentRow:
     n_chars: int
     file: str
     line: int | None
+    entry_hash: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,7 @@ class _SourceRow:
     metadata_hash: str
     file: str
     line: int | None
+    entry_hash: str | None
 
 
 def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool: Workers) -> InventoryReport:
@@ -108,6 +116,7 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
     problems = store.read("problems")
     names = [archive.name for archive in archives]
     changed: list[tuple[Archive, InputFile]] = []
+    compared: set[tuple[str, str]] = set()
     current: list[tuple[str, str, int, int, str]] = []
     for archive in archives:
         reader = hash_of(
@@ -119,6 +128,9 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
         gone = known.keys() - {file.relative for file in files}
         if (moved or gone) and _has_duplicates(problems, archive.name):
             moved = files  # which of two entries wins must not depend on the night they arrived
+        else:
+            same_reader = (file for file in moved if known.get(file.relative, ("",))[-1] == reader)
+            compared |= {(archive.name, file.relative) for file in same_reader}
         changed += [(archive, file) for file in moved]
         current += [(archive.name, file.relative, file.size, file.modified_ns, reader) for file in files]
     others = stored.filter(~pl.col("corpus").is_in(names))
@@ -134,9 +146,8 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
     found = _scatter(changed, scope, store.shards, staging)
-    shards = range(store.shards)
-    jobs = ([store] * len(shards), [scope] * len(shards), [frozenset(names)] * len(shards), [kept] * len(shards))
-    for shard_problems in pool.map(_settle, *jobs, shards):
+    plan = _Plan(frozenset(names), kept, frozenset(compared))
+    for shard_problems in pool.map(partial(_settle, store, scope, plan), range(store.shards)):
         found += shard_problems
     shutil.rmtree(staging)
     keep = [
@@ -175,18 +186,19 @@ def _raw_entries(archive: Archive, file: InputFile, limit: int, problems: list[P
         yield RawEntry(corpus, archive.format, file.kind, relative, None, path, None)
         return
     try:
-        for number, payload in rows(file.path, limit):
-            if payload is None:
+        for row in rows(file.path, limit):
+            if row.payload is None:
                 reason = f"line over the limit of {limit} bytes; it was left out"
-                problems.append(Problem(corpus, relative, number, None, "file", reason))
-            elif payload.strip():
-                yield RawEntry(corpus, archive.format, file.kind, relative, number, path, payload)
+                problems.append(Problem(corpus, relative, row.number, None, "file", reason))
+            elif not row.payload.isspace():
+                place = (row.number, path, row.payload, row.start, row.length)
+                yield RawEntry(corpus, archive.format, file.kind, relative, *place)
     except (OSError, pa.ArrowException) as error:
         problems.append(Problem(corpus, relative, None, None, "file", f"cannot be read: {error}"))
 
 
 class _StagingFile:
-    """Raw entries of one shard, buffered to row groups of a few megabytes."""
+    """Raw entries of one shard, buffered to row groups of a few megabytes. Of a line its place stands for it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -195,6 +207,8 @@ class _StagingFile:
         self._bytes = 0
 
     def add(self, entry: RawEntry) -> None:
+        if entry.start is not None:
+            entry = replace(entry, payload=None)
         self._entries.append(entry)
         self._bytes += len(entry.payload or b"")
         if self._bytes > _BUFFER_BYTES or len(self._entries) > _BUFFER_ENTRIES:
@@ -215,41 +229,87 @@ class _StagingFile:
 
 
 def _staged(path: Path) -> Iterator[RawEntry]:
+    """The raw entries of one shard; a file that was cut since has empty ones at its end."""
     if not path.exists():
         return
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path) as file, ExitStack() as stack:
+        opened: dict[str, BinaryIO] = {}
         for batch in file.iter_batches(batch_size=512):
             for row in zip(*(batch.column(name).to_pylist() for name in _STAGED.names), strict=True):
-                yield RawEntry(*row)
+                entry = RawEntry(*row)
+                if entry.start is not None:
+                    if entry.path not in opened:
+                        opened[entry.path] = stack.enter_context(Path(entry.path).open("rb"))
+                    opened[entry.path].seek(entry.start)
+                    entry = replace(entry, payload=opened[entry.path].read(entry.length))
+                yield entry
 
 
 # ---- settle: parse one shard's entries and write its tables
 
 
-def _settle(
-    store: Store, scope: Scope, names: frozenset[str], kept: frozenset[tuple[str, str]], shard: int
-) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What becomes of the rows that are stored: by corpus and file."""
+
+    names: frozenset[str]
+    """Corpora that are read."""
+    kept: frozenset[tuple[str, str]]
+    """Files that did not change: all their rows stay."""
+    compared: frozenset[tuple[str, str]]
+    """Files that changed and are read as before: a row stays where its entry is still there, word for word."""
+
+
+def _settle(store: Store, scope: Scope, plan: _Plan, shard: int) -> list[Problem]:
     documents: list[_DocumentRow] = []
     sources: list[_SourceRow] = []
     problems: list[Problem] = []
-    entries = _staged(store.root / "staging" / f"{shard:04d}.parquet")
+    stored = {name: store.read(name, shard) for name in ("documents", "sources")}
+    known = {key for table in stored.values() for key in _entries_of(table, plan.compared)}
+    still: dict[_Entry, int | None] = {}
+    entries = _unknown(_staged(store.root / "staging" / f"{shard:04d}.parquet"), known, still)
     store.append_texts(shard, _texts_of(entries, scope.settings, documents, sources, problems))
-    old_documents = _kept(store.read("documents", shard), names, kept)
-    old_sources = _kept(store.read("sources", shard), names, kept)
-    all_documents = pl.concat([old_documents, tables.frame("documents", documents)])
-    all_sources = pl.concat([old_sources, tables.frame("sources", sources)])
+    all_documents = pl.concat([_kept(stored["documents"], plan, still), tables.frame("documents", documents)])
+    all_sources = pl.concat([_kept(stored["sources"], plan, still), tables.frame("sources", sources)])
     settled_documents = _first_of(all_documents, "document", problems)
     settled_sources = _first_of(all_sources, "source", problems)
-    problems += _orphans(settled_sources, settled_documents, names)
+    problems += _orphans(settled_sources, settled_documents, plan.names)
     store.write("documents", settled_documents, shard)
     store.write("sources", settled_sources, shard)
     return problems
 
 
-def _kept(table: pl.DataFrame, names: frozenset[str], kept: frozenset[tuple[str, str]]) -> pl.DataFrame:
-    stays = [
-        corpus not in names or (corpus, file) in kept for corpus, file in table.select("corpus", "file").iter_rows()
-    ]
+_Entry = tuple[str, str, str]
+"""Corpus, file and hash of a row that was read."""
+
+
+def _entries_of(table: pl.DataFrame, files: Collection[tuple[str, str]]) -> Iterator[_Entry]:
+    for corpus, file, entry in table.select("corpus", "file", "entry_hash").drop_nulls().iter_rows():
+        if (corpus, file) in files:
+            yield corpus, file, entry
+
+
+def _unknown(
+    entries: Iterable[RawEntry], known: Collection[_Entry], still: dict[_Entry, int | None]
+) -> Iterator[tuple[RawEntry, str | None]]:
+    """The entries to parse, with their hash; `still` gets the line of every other. Of equal rows the first is known."""
+    for raw in entries:
+        hashed = None if raw.payload is None else keys.hash_of_bytes(raw.payload)
+        entry = (raw.corpus, raw.file, hashed or "")
+        if entry in known and entry not in still:
+            still[entry] = raw.line
+        else:
+            yield raw, hashed
+
+
+def _kept(table: pl.DataFrame, plan: _Plan, still: Mapping[_Entry, int | None]) -> pl.DataFrame:
+    """The rows that stay, those of rows that moved within their file with their new line."""
+    stays, lines = [], []
+    for corpus, file, entry, line in table.select("corpus", "file", "entry_hash", "line").iter_rows():
+        moved = (corpus, file, entry) in still
+        stays.append(corpus not in plan.names or (corpus, file) in plan.kept or moved)
+        lines.append(still[corpus, file, entry] if moved else line)
+    table = table.with_columns(line=pl.Series(lines, dtype=pl.Int64))
     return table.filter(pl.Series(stays, dtype=pl.Boolean))
 
 
@@ -281,21 +341,24 @@ def _orphans(sources: pl.DataFrame, documents: pl.DataFrame, names: frozenset[st
 
 
 def _texts_of(
-    entries: Iterable[RawEntry],
+    entries: Iterable[tuple[RawEntry, str | None]],
     settings: Mapping[str, Settings],
     documents: list[_DocumentRow],
     sources: list[_SourceRow],
     problems: list[Problem],
 ) -> Iterator[tuple[str, str]]:
     """Parse entries, collecting their rows; yields the texts, so that they are stored as they stream by."""
-    for raw in entries:
+    for raw, hashed in entries:
         parsed = parse(raw, settings[raw.corpus])
         problems += parsed.problems
-        yield from _document_texts(raw, parsed, documents)
-        yield from _source_texts(raw, parsed, sources)
+        entry_hash = None if parsed.problems else hashed  # what has problems is read, and told, again
+        yield from _document_texts(raw, parsed, documents, entry_hash)
+        yield from _source_texts(raw, parsed, sources, entry_hash)
 
 
-def _document_texts(raw: RawEntry, parsed: Parsed, rows: list[_DocumentRow]) -> Iterator[tuple[str, str]]:
+def _document_texts(
+    raw: RawEntry, parsed: Parsed, rows: list[_DocumentRow], entry_hash: str | None
+) -> Iterator[tuple[str, str]]:
     for entry in parsed.documents:
         sha = None if entry.text is None else keys.text_sha256(entry.text)
         rows.append(
@@ -313,13 +376,16 @@ def _document_texts(raw: RawEntry, parsed: Parsed, rows: list[_DocumentRow]) -> 
                 n_chars=len(entry.text or ""),
                 file=raw.file,
                 line=raw.line,
+                entry_hash=entry_hash,
             )
         )
         if sha is not None and entry.text is not None:
             yield sha, entry.text
 
 
-def _source_texts(raw: RawEntry, parsed: Parsed, rows: list[_SourceRow]) -> Iterator[tuple[str, str]]:
+def _source_texts(
+    raw: RawEntry, parsed: Parsed, rows: list[_SourceRow], entry_hash: str | None
+) -> Iterator[tuple[str, str]]:
     for entry in parsed.sources:
         sha = None if entry.text is None else keys.text_sha256(entry.text)
         owner = entry.document_id
@@ -348,6 +414,7 @@ def _source_texts(raw: RawEntry, parsed: Parsed, rows: list[_SourceRow]) -> Iter
                 metadata_hash=hash_of(repr(replace(entry, text=None))),
                 file=raw.file,
                 line=raw.line,
+                entry_hash=entry_hash,
             )
         )
         if sha is not None and entry.text is not None:

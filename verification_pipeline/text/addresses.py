@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from w3lib.url import canonicalize_url
@@ -68,6 +69,8 @@ _INDEX = re.compile(r"/index\.html?$")
 _SESSION = re.compile(r";(?:jsessionid|phpsessid)=[^/]*", re.IGNORECASE)
 _ROUTE = re.compile(r"(?:!|!?/).+", re.DOTALL)
 _ROUTE_SAFE = "/!?=&:@,;~%+-._"
+_REMEMBERED = 4_096
+"""Addresses whose reading is kept: several stages ask for those of one document."""
 
 _MIRROR_LABELS = frozenset({"www", "m", "mobile", "amp", "touch", "wap"})
 _HOST_ALIASES = {
@@ -145,6 +148,7 @@ _DOI_RULES = (
 )
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def canonical_url(url: str) -> str | None:
     """The canonical form of a web address, or None when the string is none. Two addresses with one form are one page.
 
@@ -167,6 +171,7 @@ def canonical_url(url: str) -> str | None:
     return _TRAILING_SLASHES.sub("", canonical) + _route(parts.fragment)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def work_of(url: str) -> str | None:
     """`doi:…`, `pmid:…` or `arxiv:…` when the address names a scholarly work, else None.
 
