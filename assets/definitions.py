@@ -26,7 +26,7 @@ def build_defs(**overrides: Any) -> dg.Definitions:
         ],
         jobs=[jobs.nightly, jobs.selection, jobs.sweep, jobs.sweep_by_day],
         schedules=[jobs.every_night],
-        sensors=[sensors.batch_finished],
+        sensors=[sensors.corpus_arrived, sensors.register_renewed, sensors.batch_finished],
         resources=resources,
         executor=dg.in_process_executor,
     )

@@ -1,6 +1,12 @@
-"""Jobs and the nightly schedule."""
+"""Jobs and the nightly schedule. A run's tags say which night it is and what started it."""
 
 import dagster as dg
+
+from assets import resources
+from assets.retries import FROM_THE_BEGINNING, retry_what_passes
+
+STORE = "store"
+"""Tag of a run: the store it works on, so that an instance with several stores can run one night at a time in each."""
 
 _BY_DAY = dg.AssetSelection.assets("doi_statuses_by_day")
 
@@ -8,6 +14,8 @@ nightly = dg.define_asset_job(
     "nightly",
     selection=dg.AssetSelection.all() - _BY_DAY,
     description="Verify the configured corpora, all stages.",
+    hooks={retry_what_passes},
+    run_tags=FROM_THE_BEGINNING | {STORE: str(resources.out())},
 )
 
 selection = dg.define_asset_job(
@@ -28,6 +36,9 @@ sweep_by_day = dg.define_asset_job(
     description="Fill in the statuses of days past from what is stored: a range of days is one run.",
 )
 
-every_night = dg.ScheduleDefinition(
-    name="every_night", job=nightly, cron_schedule="0 2 * * *", execution_timezone="UTC", tags={"kind": "night"}
-)
+
+@dg.schedule(job=nightly, cron_schedule="0 2 * * *", execution_timezone="UTC")
+def every_night(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """One night a day, at two in the morning (UTC)."""
+    day = context.scheduled_execution_time.date().isoformat()
+    return dg.RunRequest(run_key=day, tags={"night": day, "reason": "schedule"})

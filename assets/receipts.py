@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 
 import dagster as dg
+import polars as pl
 
+from assets.freshness import policy_of
 from assets.registry import check_spec, results, spec
 from verification_pipeline.fleet import FILE
 from verification_pipeline.night import Night
 from verification_pipeline.receipts.inputs import input_tables
 from verification_pipeline.stages.assembling import assemble_receipts
 from verification_pipeline.stages.closing import close
+from verification_pipeline.stages.regressions import gate_regressions
 from verification_pipeline.stages.waiving import audit
 
 _WAIVERS_HOLD = "waivers_hold"
 _CAUSED = "every_change_has_a_cause"
+_HELD = "no_document_fell_through_the_gate"
+_SHOWN = 100
 _CLOSING = ("changes", "costs", "metrics", "runs")
 _INPUTS = [name for name in input_tables() if name != "fingerprints"]
 
@@ -55,6 +60,7 @@ def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[No
             deps=["receipts", *_CLOSING],
             group_name="fleet",
             kinds={"duckdb"},
+            freshness_policy=policy_of("verification_duckdb"),
             description="Every table but the texts, with column comments and the views of sql/.",
         ),
         dg.AssetSpec(
@@ -68,6 +74,7 @@ def receipts(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[No
     check_specs=[
         *(check_spec(name) for name in _CLOSING),
         dg.AssetCheckSpec(_CAUSED, asset="changes", description="No receipt changed without a known cause."),
+        dg.AssetCheckSpec(_HELD, asset="changes", description="No document that passed the night before fails now."),
     ],
 )
 def fleet(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
@@ -82,9 +89,23 @@ def fleet(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]
         severity=dg.AssetCheckSeverity.WARN,
         metadata={"unexplained": made["unexplained"]},
     )
+    fallen = gate_regressions(night.store, night.run_id)
+    yield dg.AssetCheckResult(
+        check_name=_HELD,
+        asset_key="changes",
+        passed=not fallen.height,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"count": fallen.height, "documents": _named(fallen)},
+    )
     path = night.store.root / "verification.duckdb"
     yield dg.MaterializeResult(
         asset_key="verification_duckdb", metadata={"path": str(path), "bytes": path.stat().st_size}
     )
     page = night.store.root / FILE
     yield dg.MaterializeResult(asset_key="fleet_page", metadata={"path": dg.MetadataValue.path(page)})
+
+
+def _named(fallen: pl.DataFrame) -> list[str]:
+    """Documents in words, the first hundred."""
+    rows = fallen.head(_SHOWN).iter_rows()
+    return [f"{corpus}/{document} is {state}: {cause}" for corpus, document, state, cause in rows] or ["none"]

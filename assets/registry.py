@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import dagster as dg
 import polars as pl
 
+from assets.freshness import policy_of
 from verification_pipeline.shards import ShardReport
 from verification_pipeline.store import Store, absent
 from verification_pipeline.tables import TABLES
@@ -20,6 +21,7 @@ def spec(name: str, group: str, deps: Sequence[str] = (), kinds: Sequence[str] =
         deps=list(deps),
         group_name=group,
         kinds=set(kinds),
+        freshness_policy=policy_of(name),
         description=f"One row a {table.grain}."
         + (f" Key: {', '.join(table.key)}." if table.key else "")
         + (" By document shard." if table.partitioning == "document" else " Whole archive."),

@@ -1,21 +1,31 @@
-"""The night as a resource: opened once a run, with the store's lock and the worker processes."""
+"""The night as a resource: opened once a run, with the store's lock and the worker processes; and the environment
+variables that say, for schedules and sensors, which store and corpora are meant."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
+from verification_pipeline.corpus.archive import open_archive
+from verification_pipeline.errors import StoreBusy, UsageError
 from verification_pipeline.night import Night, Options, open_night
+
+DEFAULT_OUT = "out/nightly"
+_PAUSE_SECONDS = 10.0
 
 
 @dg.resource(
     description="Where the store is and which corpora are verified; assets get the open night.",
     config_schema={
-        "out": dg.Field(str, default_value="out/nightly", description="Folder of the store."),
+        "out": dg.Field(str, default_value=DEFAULT_OUT, description="Folder of the store."),
         "corpora": dg.Field([str], default_value=[], description="Corpora; none: the embedded sample."),
         "config_file": dg.Field(str, default_value="", description="Settings file (TOML)."),
         "workers": dg.Field(int, default_value=0, description="Worker processes; 0: all cores."),
+        "wait_minutes": dg.Field(float, default_value=0.0, description="How long to wait for a store that is held."),
     },
 )
 def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
@@ -27,17 +37,74 @@ def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
         config_file=Path(given["config_file"]) if given["config_file"] else None,
         workers=given["workers"] or os.cpu_count() or 1,
     )
-    with open_night(options) as night:
-        yield night
+    with ExitStack() as stack:
+        yield _opened(stack, options, given["wait_minutes"] * 60)
+
+
+def _opened(stack: ExitStack, options: Options, patience: float) -> Night:
+    """Open a night; a store that another run holds is asked for again until `patience` seconds are over."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            opened: AbstractContextManager[Night] = open_night(options)
+            return stack.enter_context(opened)
+        except StoreBusy:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def from_environment() -> dg.ResourceDefinition:
-    """The night that `dagster dev` and the schedule open: VERIFICATION_OUT, _CORPORA (`:`-separated), _CONFIG."""
-    corpora = os.environ.get("VERIFICATION_CORPORA", "")
-    return night_resource.configured(
-        {
-            "out": os.environ.get("VERIFICATION_OUT", "out/nightly"),
-            "corpora": [part for part in corpora.split(os.pathsep) if part],
-            "config_file": os.environ.get("VERIFICATION_CONFIG", ""),
-        }
-    )
+    """The night that `dagster dev`, schedules and sensors open. The variables are read when a run starts."""
+    return night_resource.configured(_environment, config_schema={})
+
+
+def _environment(_: Mapping[str, Any]) -> dict[str, Any]:
+    file = config_file()
+    return {
+        "out": str(out()),
+        "corpora": [str(path) for path in corpora()],
+        "config_file": "" if file is None else str(file),
+        "workers": int(os.environ.get("VERIFICATION_WORKERS", "0")),
+        "wait_minutes": float(os.environ.get("VERIFICATION_WAIT_MINUTES", "30")),
+    }
+
+
+def out() -> Path:
+    """VERIFICATION_OUT: the folder of the store."""
+    return Path(os.environ.get("VERIFICATION_OUT", DEFAULT_OUT))
+
+
+def config_file() -> Path | None:
+    """VERIFICATION_CONFIG: the settings file."""
+    value = os.environ.get("VERIFICATION_CONFIG", "")
+    return Path(value) if value else None
+
+
+def corpora() -> list[Path]:
+    """VERIFICATION_CORPORA (`:`-separated), and every corpus that lies in the folder VERIFICATION_ARCHIVES.
+
+    UsageError: the folder is named and there is no corpus; an empty mount must not look like an archive without
+    documents.
+    """
+    named = [Path(part) for part in os.environ.get("VERIFICATION_CORPORA", "").split(os.pathsep) if part]
+    folder = os.environ.get("VERIFICATION_ARCHIVES", "")
+    found = corpora_in(Path(folder)) if folder else []
+    if folder and not named and not found:
+        raise UsageError(f"{folder} (VERIFICATION_ARCHIVES) holds no corpus: is it mounted?")
+    return named + found
+
+
+def corpora_in(folder: Path) -> list[Path]:
+    """The corpora that lie in a folder, by name; whatever else lies there is left alone."""
+    return [path for path in sorted(folder.iterdir()) if _is_corpus(path)] if folder.is_dir() else []
+
+
+def _is_corpus(path: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    try:
+        open_archive(path)
+    except UsageError:
+        return False
+    return True

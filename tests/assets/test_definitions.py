@@ -4,15 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import dagster as dg
 import polars as pl
 import pytest
 import yaml
+from dagster._core.instance.config import dagster_instance_config
 
 import assets.verdicts
 from assets.definitions import build_defs, defs
 from assets.registry import SCHEMA_CHECK, inspect
-from assets.sensors import batch_finished
 from tests.support.corpora import harbour
 from verification_pipeline.night import Options, open_night
 from verification_pipeline.tables import TABLES
@@ -57,16 +56,11 @@ def test_nights_are_scheduled_and_jobs_are_there():
     repository = defs.get_repository_def()
     assert {job.name for job in repository.get_all_jobs()} >= {"nightly", "sweep"}
     assert [schedule.cron_schedule for schedule in repository.schedule_defs] == ["0 2 * * *"]
-    assert [sensor.name for sensor in repository.sensor_defs] == ["batch_finished"]
-
-
-def test_the_sensor_waits_while_no_batch_is_out(tmp_path, monkeypatch):
-    monkeypatch.setenv("VERIFICATION_OUT", str(tmp_path))
-    reason = next(iter(batch_finished(dg.build_sensor_context())))
-    assert reason.skip_message == "no model was asked yet"
-    (tmp_path / "llm").mkdir()
-    reason = next(iter(batch_finished(dg.build_sensor_context())))
-    assert reason.skip_message == "0 batches running, 0 waiting"
+    assert {sensor.name for sensor in repository.sensor_defs} == {
+        "batch_finished",
+        "corpus_arrived",
+        "register_renewed",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -127,5 +121,13 @@ def test_the_code_location_loads_as_an_operator_would_load_it(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_shipped_instance_configuration_sends_nothing():
-    assert yaml.safe_load((ROOT / "dagster.yaml").read_text())["telemetry"] == {"enabled": False}
+@pytest.mark.parametrize("file", ["dagster.yaml", "dagster-postgres.yaml"])
+def test_the_shipped_instance_configurations_are_valid_and_send_nothing(tmp_path, file):
+    for name in ("DAGSTER_PG_HOST", "DAGSTER_PG_USERNAME", "DAGSTER_PG_PASSWORD", "DAGSTER_PG_DB"):
+        assert name in (ROOT / "dagster-postgres.yaml").read_text()
+    body = yaml.safe_load((ROOT / file).read_text())
+    assert body["telemetry"] == {"enabled": False}
+    assert body["run_retries"]["retry_on_asset_or_op_failure"] is False
+    (tmp_path / "dagster.yaml").write_text((ROOT / file).read_text())
+    found, _ = dagster_instance_config(str(tmp_path))
+    assert set(body) <= set(found)
