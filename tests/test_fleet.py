@@ -40,6 +40,21 @@ def test_a_chart_of_any_number_of_nights(points):
     assert trend([Line("one </text><script> $x$ name", points)], "n").count("<svg") == 1
 
 
+def test_a_chart_of_nothing_tells_no_days():
+    svg = trend([Line("one", [Point(DAY, None)])], "n")
+    assert "nothing was counted yet" in svg
+    assert "1970" not in svg
+    assert "nothing was counted" not in trend([Line("one", nights(1))], "n")
+
+
+def test_an_archive_without_documents_has_a_page(tmp_path):
+    (tmp_path / "bare" / "documents").mkdir(parents=True)
+    store = verify(tmp_path / "out", tmp_path / "bare")
+    html = (store.root / "fleet.html").read_text("utf-8")
+    assert "of 0" in html
+    assert "No graded citation failed." in html
+
+
 @pytest.fixture(scope="module")
 def two_nights(tmp_path_factory):
     """The page after two nights; between them a document was edited."""

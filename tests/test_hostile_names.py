@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import sys
@@ -15,6 +17,7 @@ from verification_pipeline import cli
 from verification_pipeline.receipts import verify_receipt
 from verification_pipeline.store import Store
 
+OBEYED = set("\x00\x1b\u202e\u2028\u2029\u2067")
 SCRIPT = "</script><script>alert(1)</script>"
 NAMES = [
     "plain",
@@ -157,6 +160,17 @@ def test_lists_stay_one_line_a_row(out, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
     command(monkeypatch, "sql", "SELECT document_id, title FROM documents", "--out", out)
     assert not set("\x00\x1b\u202e\u2028") & set(capsys.readouterr().out)
+
+
+def test_what_is_read_by_programs_keeps_every_sign_and_a_terminal_obeys_none(out, monkeypatch, capsys):
+    command(monkeypatch, "sql", "SELECT document_id FROM documents", "--csv", "--out", out)
+    piped = capsys.readouterr().out
+    assert {row["document_id"] for row in csv.DictReader(io.StringIO(piped, newline=""))} == set(NAMES)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for words in (["sql", "FROM pair_outcomes", "--csv"], ["sql", "FROM pair_outcomes"], ["findings"], ["changes"]):
+        command(monkeypatch, *words, "--out", out)
+        said = re.sub(r"\x1b\[[01]m", "", capsys.readouterr().out)  # the table's own bold type
+        assert not OBEYED & set(said)
 
 
 def test_every_file_of_the_store_has_a_plain_name(out: Path):

@@ -471,9 +471,16 @@ def sql(
     if as_json:
         _print_json(table.write_ndjson())
     elif as_csv:
-        print(_flat(table).write_csv(), end="")
+        _print_csv(_flat(table).write_csv())
     else:
         _print_table(table.columns, table.iter_rows())
+
+
+def _print_csv(text: str) -> None:
+    """CSV as it is for whoever reads a pipe; on a terminal, without what a terminal would obey."""
+    if sys.stdout.isatty():
+        text = "\n".join(map(_one_line, text.split("\n")))
+    print(text, end="")
 
 
 def _flat(table: DataFrame) -> DataFrame:

@@ -55,9 +55,7 @@ def trend(lines: Sequence[Line], name: str) -> Markup:
             _draw(axes, line, colour, mark)
         axes.set_ylim(-0.03, 1.03)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-        locator = AutoDateLocator(minticks=2, maxticks=6)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        _date(axes, any(point.value is not None for line in lines for point in line.points))
         axes.grid(visible=True, axis="y", color=_RULE, linewidth=0.8)
         axes.tick_params(colors=_INK, labelcolor=_INK, length=0)
         axes.spines[:].set_visible(False)
@@ -69,6 +67,17 @@ def trend(lines: Sequence[Line], name: str) -> Markup:
     for colour, variable in _COLOURS.items():
         svg = svg.replace(colour, variable)
     return Markup(svg)  # noqa: S704 - made of numbers and of names that matplotlib escapes
+
+
+def _date(axes: Axes, known: bool) -> None:
+    """Days along the axis; without a single figure there are none to tell, and words say so."""
+    if not known:
+        axes.set_xticks([])
+        axes.text(0.5, 0.5, "nothing was counted yet", transform=axes.transAxes, ha="center", va="center", color=_INK)
+        return
+    locator = AutoDateLocator(minticks=2, maxticks=6)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _draw(axes: Axes, line: Line, colour: str, mark: str) -> None:
