@@ -65,22 +65,6 @@ def test_a_damaged_file_is_named(store):
         store.read("batches", 3)
 
 
-def test_columns_younger_than_a_file_are_null(store):
-    data = tables.frame("changes", []).vstack(
-        pl.DataFrame(
-            [("r", "d", None, None, None, None, None, "document", None, "added", "document added")],
-            schema=tables.TABLES["changes"].schema,
-            orient="row",
-        )
-    )
-    store.write("changes", data)
-    data.drop("source_key", "source_id").write_parquet(store.path("changes"))
-    assert store.read("changes").equals(data)
-    assert store.read("changes", columns=["what", "source_key"]).rows() == [("document", None)]
-    data.drop("what").write_parquet(store.path("changes"))
-    assert "what" not in store.read("changes").columns  # it may not be null: the schema check says so
-
-
 def test_a_half_written_file_is_never_visible(store):
     store.write("batches", tables.frame("batches", [batch("a")]), 0)
     leftover = store.path("batches", 0).with_name(".0000.tmp")

@@ -144,20 +144,12 @@ class Store:
         stage: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> pl.DataFrame:
-        """A table (or one shard of it); empty when never written. StoreError names a file that is damaged.
-
-        Columns that were added since the file was written are null.
-        """
+        """A table (or one shard of it); empty when never written. StoreError names a file that is damaged."""
         path = self.path(name, shard, stage)
         if not path.exists():
             return empty(name).select(columns or pl.all())
         try:
-            wanted = list(columns or TABLES[name].schema)
-            added = [one for one in absent(name, path) if one in wanted]
-            held = [one for one in wanted if one not in added] if columns or added else None
-            found = pl.read_parquet(path, columns=held, memory_map=False)
-            blank = (pl.lit(None, TABLES[name].schema[one]).alias(one) for one in added)
-            return found.with_columns(*blank).select(wanted) if added else found
+            return pl.read_parquet(path, columns=list(columns) if columns else None, memory_map=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise StoreError(f"table {name}, file {path}: cannot be read ({error}); remove it and run again") from error
 
@@ -259,12 +251,6 @@ class Store:
             if found is not None:
                 return found
         return None
-
-
-def absent(name: str, path: Path) -> list[str]:
-    """Columns of a table that a file of it lacks and that may be null: they are younger than the file."""
-    held = pl.read_parquet_schema(path)
-    return [column.name for column in TABLES[name].columns if column.nullable and column.name not in held]
 
 
 class Texts:
