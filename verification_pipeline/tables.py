@@ -341,7 +341,7 @@ _ALL = (
             _n("suggested_fix", TEXT, "swap citation, soften claim … or delete sentence, for findings."),
             _n("rationale", TEXT, "One sentence: what the source says or lacks."),
             _n("confidence", REAL, "Checker's probability of its verdict, 0 to 1."),
-            _n("checker", TEXT, "Checker that graded it."),
+            _n("checker", TEXT, "Checker that graded it, or did not; of two in a row the one that spoke last."),
             _n("model", TEXT, "Model behind that checker."),
             _n("prompt_version", TEXT, "Version of prompt, schema and parser."),
             _n("request_key", TEXT, "Ledger key of the request."),

@@ -49,6 +49,7 @@ def test_the_second_reads_only_what_the_first_abstained_from():
         ("first", 0.4),
         (None, None),
     ]
+    assert [row.checker for row in rows] == ["second", "first", "second", "first"]
     assert [row.not_checked_reason for row in rows] == [None, None, None, "no-text"]
 
 

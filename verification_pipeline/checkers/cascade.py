@@ -14,7 +14,7 @@ ABSTAINED = ("low-confidence", "language")
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """Asks `second` about the items on which `first` abstained; what it then says names both."""
+    """Asks `second` about the items on which `first` abstained. Every outcome names who gave it."""
 
     first: Checker
     second: Checker
@@ -31,9 +31,10 @@ class Cascade:
 
     def check(self, items: Sequence[Item], retriever: Retriever) -> list[Outcome]:
         """One outcome an item, in the order of the items."""
-        outcomes = self.first.check(items, retriever)
+        outcomes: list[Outcome] = [replace(one, checker=self.first.name) for one in self.first.check(items, retriever)]
         left = [n for n, one in enumerate(outcomes) if isinstance(one, NotChecked) and one.reason in ABSTAINED]
         if left:
             for n, answer in zip(left, self.second.check([items[n] for n in left], retriever), strict=True):
-                outcomes[n] = replace(answer, read_before=ReadBefore(self.first.name, outcomes[n].confidence))
+                before = ReadBefore(self.first.name, outcomes[n].confidence)
+                outcomes[n] = replace(answer, checker=self.second.name, read_before=before)
         return outcomes

@@ -53,8 +53,8 @@ def fix_of(verdict: str) -> str | None:
 
 
 def graded(item: Item, outcome: Outcome, checker: str) -> VerdictRow:
-    """The row of one outcome. A verdict whose span is missing or not in its text is not given."""
-    row = _row(item, outcome, checker)
+    """The row of one outcome of `checker`. A verdict whose span is missing or not in its text is not given."""
+    row = _row(item, outcome, outcome.checker or checker)
     before = outcome.read_before
     return row if before is None else replace(row, first_checker=before.checker, first_confidence=before.confidence)
 

@@ -69,6 +69,8 @@ class Judgement:
     prompt_version: str | None = None
     request_key: str | None = None
     read_before: ReadBefore | None = None
+    checker: str | None = None
+    """Who of several gave it; None: the one that was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class NotChecked:
     request_key: str | None = None
     rationale: str | None = None
     read_before: ReadBefore | None = None
+    checker: str | None = None
 
 
 Outcome = Judgement | NotChecked
