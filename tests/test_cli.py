@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.servers.scripted import KEY, serving
 from tests.support.corpora import MILL, PIER, SOURCES, harbour, write_folder
 from verification_pipeline import cli
 from verification_pipeline.store import Store
@@ -237,6 +238,20 @@ def test_an_estimate_sends_nothing_and_grades_nothing(command, tmp_path, monkeyp
     status, _, error = command(*asked, "--checker", "none")
     assert status == 2
     assert "--checker openai" in error
+
+
+def test_a_run_says_what_it_paid_a_model(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving() as server:
+        settings = tmp_path / "settings.toml"
+        settings.write_text(f'[checker.openai]\nbase_url = "{server.base_url}"\n', "utf-8")
+        asked = ("run", harbour(tmp_path / "harbour"), "--out", tmp_path / "out", "--workers", 1, "--config", settings)
+        status, said, _ = command(*asked, "--checker", "openai")
+        (line,) = [line for line in said.splitlines() if line.startswith("  model ")]
+        assert status == 0
+        assert f"gpt-4.1-mini, online: {len(server.script.requests)} requests, 0." in line
+        status, said, _ = command(*asked, "--checker", "openai", "--json")
+    assert json.loads(said)["spending"] == [], "an unchanged night pays nothing"
 
 
 def test_a_model_without_a_key_is_one_clear_line(command, tmp_path, monkeypatch):

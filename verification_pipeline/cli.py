@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from polars import DataFrame
 
+    from verification_pipeline.checkers.llm.money import Spent
     from verification_pipeline.config import Registers
     from verification_pipeline.night import Night, Options
     from verification_pipeline.shards import Progress
@@ -127,7 +128,7 @@ def run(
 
     from verification_pipeline.night import Options, open_night
     from verification_pipeline.stages.waiving import audit
-    from verification_pipeline.summary import summarise
+    from verification_pipeline.summary import spending, summarise
 
     overrides = _overrides(checker, sample, seed, llm_mode, budget)
     count = workers or os.cpu_count() or 1
@@ -139,11 +140,18 @@ def run(
             return
         summary = summarise(night.store, night.scope.settings)
         waivers = audit(night.store, night.waivers, night.day)
+        spent = spending(night.store, night.run_id, night.started_at)
     if as_json:
-        told = {"out": str(out), "run_id": night.run_id, **summary.as_json(), "waivers": asdict(waivers)}
+        told = {
+            "out": str(out),
+            "run_id": night.run_id,
+            **summary.as_json(),
+            "spending": [asdict(one) for one in spent],
+            "waivers": asdict(waivers),
+        }
         _print_json(json.dumps(told, ensure_ascii=False) + "\n")
     else:
-        _print_summary(summary, waivers, out, options)
+        _print_summary(summary, spent, waivers, out, options)
     if not summary.complete:
         raise typer.Exit(3)
     if gate and (summary.failed or summary.not_verified):
@@ -239,7 +247,7 @@ def _progress(quiet: bool) -> Iterator[Progress]:
         yield advance
 
 
-def _print_summary(summary: Summary, waivers: Audit, out: Path, options: Options) -> None:
+def _print_summary(summary: Summary, spent: Sequence[Spent], waivers: Audit, out: Path, options: Options) -> None:
     names = ", ".join(str(path) for path in options.corpora) or "the embedded sample"
     print(f"Verified {_one_line(names)}")
     print(
@@ -260,6 +268,12 @@ def _print_summary(summary: Summary, waivers: Audit, out: Path, options: Options
             print(f"  {title:<11} " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     if summary.problems:
         print(f"  problems    {summary.problems} with the input (table problems)")
+    for one in spent:
+        left = f", up to {one.possibly:.2f} more for answers that are out" if one.possibly else ""
+        print(
+            f"  model       {_one_line(one.model)}, {one.mode}: {one.requests} requests, {one.cents:.2f} cents{left}; "
+            f"{one.input_tokens} tokens in ({one.cached_tokens} cached), {one.output_tokens} out"
+        )
     told = (*waivers.expired, *waivers.unused)
     if told or waivers.in_force:
         print(

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from verification_pipeline.store import Store
+
+if TYPE_CHECKING:
+    from verification_pipeline.checkers.llm.money import Spent
 
 _OPEN = ("pending", "budget", "provider-error", "circuit-open")
 
@@ -77,6 +81,18 @@ def summarise(store: Store, corpora: Collection[str]) -> Summary:
         works=dict(sorted(_count(works.with_columns(pl.col("status").fill_null("unavailable")), "status").items())),
         problems=problems.height,
     )
+
+
+def spending(store: Store, run_id: str, since: datetime) -> list[Spent]:
+    """What a run paid models: for what it sent, and for what came back since it began. Nothing where none was asked."""
+    folder = store.root / "llm"
+    if not folder.is_dir():
+        return []
+    from verification_pipeline.checkers.llm import money  # slow to load, and only stores that asked a model need it
+    from verification_pipeline.checkers.llm.ledger import Ledger
+
+    with Ledger(folder) as ledger:
+        return money.spending(ledger, run_id, since.timestamp())
 
 
 def _count(table: pl.DataFrame, column: str) -> Counter[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import date
+from datetime import date, datetime
 
 import orjson
 import polars as pl
@@ -75,15 +75,17 @@ def run_info(night: Night) -> RunInfo:
 
 
 def _paid(night: Night) -> dict[str, float]:
-    """document_key → cents that this run paid for a model's reading of it."""
+    """document_key → cents paid for a model's reading of it since the last night ended."""
     folder = night.store.root / "llm"
     if not folder.is_dir():
         return {}
     from verification_pipeline.checkers.llm.ledger import Ledger
     from verification_pipeline.checkers.llm.money import allocated
 
+    ended = night.store.read("runs")["finished_at"].max()
+    since = ended.timestamp() if isinstance(ended, datetime) else None
     with Ledger(folder) as ledger:
-        return {key: cost.cents for key, cost in allocated(ledger, night.run_id).items()}
+        return {key: cost.cents for key, cost in allocated(ledger, since=since).items()}
 
 
 def assemble_receipts(night: Night) -> ReceiptReport:

@@ -163,3 +163,30 @@ def test_what_was_sent_and_what_came_back_lies_in_the_store(serve, checker_for, 
     for folder in ("requests", "answers"):
         (path,) = (tmp_path / "llm" / folder).glob("online-*.jsonl")
         assert len(path.read_bytes().splitlines()) == 12
+
+
+def test_pruning_drops_what_no_kept_verdict_refers_to(serve, checker_for, tmp_path):
+    server = serve()
+    outcomes = checker_for(server).check(CASES[:6], WordRetriever())
+    kept = {one.request_key for one in outcomes[:4]}
+    with Ledger(tmp_path / "llm") as ledger:
+        nothing = ledger.prune(set(), before=0.0)
+        assert (nothing.answers, nothing.requests) == (0, 0), "younger than the day given"
+        spent = ledger.read("SELECT SUM(cents) FROM runs")
+        gone = ledger.prune(kept, time.time() + 1)
+        assert (gone.answers, gone.requests) == (2, 2)
+        assert ledger.read("SELECT SUM(cents) FROM runs") == spent
+        for table in ("requests", "questions", "askers", "answers"):
+            assert ledger.read(f"SELECT COUNT(*) FROM {table}") == [(4,)]
+    assert found(checker_for(server), CASES[:6]) == ["supported"] * 6
+    assert len(server.script.requests) == 8, "only what was dropped is asked again"
+
+
+def test_pruning_leaves_what_is_out(serve, checker_for, tmp_path):
+    server = serve(Script(polls=9))
+    assert set(found(checker_for(server, mode="batch"))) == {"pending"}
+    with Ledger(tmp_path / "llm") as ledger:
+        gone = ledger.prune(set(), time.time() + 1)
+        assert (gone.answers, gone.requests) == (0, 0)
+    assert set(found(checker_for(server, mode="batch"))) == {"pending"}
+    assert server.script.created == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -109,15 +110,30 @@ def test_shared_requests_are_allocated_to_documents_without_remainder(serve, che
     checker = checker_for(server, run=Run("night", 0))
     reasons(checker, asked)
     with Ledger(tmp_path / "llm") as ledger:
-        costs = money.allocated(ledger, "night")
-        total = sum(one.cents for one in money.spending(ledger))
-        assert money.allocated(ledger, "another night") == {}
+        costs = money.allocated(ledger)
+        total = sum(one.cents for one in money.spending(ledger, "night"))
+        assert money.spending(ledger, "another night") == []
+        ended = time.time()
+        assert money.allocated(ledger, since=ended) == {}
     assert {key: cost.llm_pairs for key, cost in costs.items()} == {"a": 6, "b": 2, "c": 1}
     assert sum(cost.cents for cost in costs.values()) == pytest.approx(total)
     assert costs["a"].cents > costs["b"].cents > costs["c"].cents > 0
     reasons(checker_for(server, run=Run("next", 1)), [of_document(second, "d"), of_document(third, "d")])
     with Ledger(tmp_path / "llm") as ledger:
-        assert money.allocated(ledger, "next") == {}, "who finds an answer pays nothing"
+        assert money.allocated(ledger, since=ended) == {}, "who finds an answer pays nothing"
+
+
+def test_a_batch_is_paid_by_the_night_in_which_it_comes_back(serve, checker_for, tmp_path):
+    server = serve()
+    reasons(checker_for(server, mode="batch", run=Run("first", 0)))
+    with Ledger(tmp_path / "llm") as ledger:
+        assert all(cost.cents == 0 for cost in money.allocated(ledger).values())
+        ended = time.time()
+    reasons(checker_for(server, mode="batch", run=Run("second", ended)))
+    with Ledger(tmp_path / "llm") as ledger:
+        (spent,) = money.spending(ledger, "second", ended)
+        assert sum(cost.cents for cost in money.allocated(ledger, since=ended).values()) == pytest.approx(spent.cents)
+        assert spent.cents > 0
 
 
 def test_cached_and_reasoning_tokens_are_kept_apart(serve, checker_for, tmp_path):

@@ -126,6 +126,14 @@ class Result:
     """Whether the request itself may be to blame, so that its pairs are asked again in smaller ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many entries were dropped."""
+
+    answers: int
+    requests: int
+
+
 class Ledger:
     """An open ledger. One a process; safe to use from several threads."""
 
@@ -254,6 +262,34 @@ class Ledger:
                 gone = self._db.execute("DELETE FROM answers WHERE key = ? AND at < ?", (key, before)).rowcount
                 if gone:
                     self._db.execute("DELETE FROM failures WHERE key = ?", (key,))
+
+    def prune(self, kept: Iterable[str], before: float) -> Pruned:
+        """Drop what no kept verdict refers to: answers and sendings that came back before a moment.
+
+        `kept` are the request keys of all verdicts and receipts that stay, `before` seconds since the epoch. What is
+        out stays, whatever its age. A pair whose answer is dropped is asked, and paid, again when it comes back; what
+        each run cost in all stays known, by request and document it does not. Files beside the ledger are not touched.
+        """
+        with self._transaction():
+            self._db.execute("CREATE TEMP TABLE kept (request_key TEXT PRIMARY KEY) WITHOUT ROWID")
+            self._db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((key,) for key in kept))
+            old = (
+                "SELECT id FROM requests WHERE state <> 'sent' AND done_at < ?"
+                " AND request_key NOT IN (SELECT request_key FROM kept)"
+            )
+            sql = f"DELETE FROM answers WHERE at < ? AND request IN ({old})"  # noqa: S608
+            answers = self._db.execute(sql, (before, before)).rowcount
+            sql = f"DELETE FROM requests WHERE id IN ({old}) AND id NOT IN (SELECT request FROM answers)"  # noqa: S608
+            requests = self._db.execute(sql, (before,)).rowcount
+            self._db.execute("DELETE FROM questions WHERE request NOT IN (SELECT id FROM requests)")
+            self._db.execute("DELETE FROM askers WHERE request NOT IN (SELECT id FROM requests)")
+            self._db.execute("DELETE FROM failures WHERE key NOT IN (SELECT key FROM questions)")
+            self._db.execute(
+                "DELETE FROM batches WHERE state IN ('collected', 'failed')"
+                " AND id NOT IN (SELECT batch FROM requests WHERE batch IS NOT NULL)"
+            )
+            self._db.execute("DROP TABLE kept")
+            return Pruned(answers, requests)
 
     # ---- sendings
 

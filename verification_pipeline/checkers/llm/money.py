@@ -91,15 +91,16 @@ def likely(requests: list[Request], rules: OpenAI, *, pairs: int, answered: int,
     return Estimate(pairs, answered, pending, len(requests), tokens, output, cents)
 
 
-def spending(ledger: Ledger, run: str | None = None) -> list[Spent]:
-    """Actuals by model and mode, of one run or of all."""
+def spending(ledger: Ledger, run: str | None = None, since: float | None = None) -> list[Spent]:
+    """Actuals by model and mode: of all requests, or of those of one run and those that came back since a moment."""
     sql = (
         "SELECT model, mode, COUNT(*), COALESCE(SUM(input), 0), COALESCE(SUM(cached), 0), COALESCE(SUM(output), 0),"
         " COALESCE(SUM(reasoning), 0), COALESCE(SUM(cents), 0.0),"
         " COALESCE(SUM(CASE WHEN state IN ('sent', 'lost') THEN expected_cents END), 0.0)"
-        " FROM requests WHERE ?1 IS NULL OR run = ?1 GROUP BY model, mode ORDER BY model, mode"
+        " FROM requests WHERE (?1 IS NULL AND ?2 IS NULL) OR run = ?1 OR done_at >= ?2"
+        " GROUP BY model, mode ORDER BY model, mode"
     )
-    return [Spent(*row) for row in ledger.read(sql, run)]
+    return [Spent(*row) for row in ledger.read(sql, run, since)]
 
 
 def runs_paid_since(ledger: Ledger, moment: float) -> list[str]:
@@ -108,8 +109,11 @@ def runs_paid_since(ledger: Ledger, moment: float) -> list[str]:
     return [str(run) for (run,) in rows]
 
 
-def allocated(ledger: Ledger, run: str | None = None) -> dict[str, DocumentCost]:
+def allocated(ledger: Ledger, run: str | None = None, since: float | None = None) -> dict[str, DocumentCost]:
     """What each document cost, in one run or in all; the shares of a request add up to its cost.
+
+    With `since`: by requests that came back since that moment. A batch comes back in another night than it was sent in,
+    or between nights, and what a killed run had paid is told by the one that takes its place.
 
     A request is shared evenly by its questions, a question by the pairs that asked it when it was sent. Who finds an
     answer that is there already pays nothing.
@@ -122,11 +126,11 @@ def allocated(ledger: Ledger, run: str | None = None) -> dict[str, DocumentCost]
                    COALESCE(r.cents, 0.0) / sizes.n * a.pairs / pairs.n AS cents
             FROM askers a JOIN requests r ON r.id = a.request JOIN sizes ON sizes.request = a.request
             JOIN pairs ON pairs.request = a.request AND pairs.key = a.key
-            WHERE ?1 IS NULL OR r.run = ?1
+            WHERE (?1 IS NULL OR r.run = ?1) AND (?2 IS NULL OR r.done_at >= ?2)
         ),
         questions_of AS (
             SELECT document_key, key, MAX(pairs) AS pairs, SUM(cents) AS cents FROM shares GROUP BY document_key, key
         )
         SELECT document_key, SUM(pairs), SUM(cents) FROM questions_of GROUP BY document_key ORDER BY document_key
     """
-    return {key: DocumentCost(pairs, cents) for key, pairs, cents in ledger.read(sql, run)}
+    return {key: DocumentCost(pairs, cents) for key, pairs, cents in ledger.read(sql, run, since)}
