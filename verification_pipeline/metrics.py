@@ -92,6 +92,20 @@ class Metric:
     n: int
 
 
+COUNTED: dict[str, tuple[str, ...]] = {
+    "documents": ("document_key", "corpus"),
+    "document_sources": ("document_key",),
+    "markers": ("document_key", "status"),
+    "pairs": ("pair_id", "document_key", "status", "reason"),
+    "triage": ("pair_id", "outcome"),
+    "batches": ("pair_id", "stratum", "probability"),
+    "verdicts": ("pair_id", "checked", "verdict", "contradicted", "not_checked_reason"),
+    "quotes": ("document_key", "status", "reason", "found_in_source_key"),
+    "doi_mentions": ("document_key", "work_id", "noted_in_document", "cited", "start"),
+    "clusters": ("document_key", "source_key", "root"),
+}
+"""The columns that `tally` counts by, of tables with a row a document; of `doi_statuses` it takes work and status."""
+
 # --- counting ---------------------------------------------------------------------------------------------------
 
 

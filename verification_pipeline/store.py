@@ -33,7 +33,7 @@ from verification_pipeline.tables import TABLES, check, empty, sort_keys
 
 MANIFEST = "store.json"
 DEFAULT_SHARDS = 16
-_TEXTS_PER_ROW_GROUP = 512
+_TEXTS_PER_ROW_GROUP = 64  # a text is read with its group: few, so that one alone is cheap
 _CACHED_ROW_GROUPS = 4
 
 
@@ -261,10 +261,10 @@ class Texts:
         self._files = [pq.ParquetFile(part, memory_map=False) for part in parts]
         self._places: dict[str, tuple[int, int, int]] = {}
         for number, file in enumerate(self._files):
+            names = iter(file.read(columns=["text_sha256"]).column(0).to_pylist())
             for group in range(file.num_row_groups):
-                column = file.read_row_group(group, columns=["text_sha256"]).column(0)
-                for row, sha in enumerate(column.to_pylist()):
-                    self._places[sha] = (number, group, row)
+                for row in range(file.metadata.row_group(group).num_rows):
+                    self._places[next(names)] = (number, group, row)
         self._groups: OrderedDict[tuple[int, int], pa.ChunkedArray] = OrderedDict()
 
     def __contains__(self, sha: str) -> bool:

@@ -101,11 +101,6 @@ def _row(item: Item, outcome: Outcome, checker: str) -> VerdictRow:
     )
 
 
-def unread(pair: Pair, reason: str, checker: str | None = None) -> VerdictRow:
-    """The row of a pair that no checker was given."""
-    return VerdictRow(pair.pair_id, pair.document_key, checked=False, checker=checker, not_checked_reason=reason)
-
-
 def _rests_on_text(item: Item, outcome: Judgement) -> bool:
     span = outcome.span
     if (outcome.verdict == "wrong-source") != (outcome.correct_source_key is not None):

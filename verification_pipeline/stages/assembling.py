@@ -225,13 +225,21 @@ def inputs(store: Store, shard: int, keys: list[str], day: date) -> ReceiptInput
 
 
 def _changes(store: Store, night: Night, shard: int) -> pl.DataFrame:
-    receipts = store.read("receipts", shard)
-    now = receipts.filter(pl.col("current"))
+    """Changes of one shard; only receipts that are not those of the baseline are opened."""
     baseline = store.read("baselines", shard)
-    before = receipts.join(baseline.select("document_key", "digest"), on=["document_key", "digest"], how="semi")
-    old = {key: orjson.loads(parts) for key, parts in baseline.select("document_key", "components").iter_rows()}
+    heads = store.read("receipts", shard, columns=["document_key", "digest", "current"]).filter(pl.col("current"))
+    same = ["document_key", "digest"]
+    moved = [heads.join(baseline, on=same, how="anti"), baseline.join(heads, on=same, how="anti")]
+    keys = pl.concat([one["document_key"] for one in moved]).unique().to_list()
+    if not keys:
+        return tables.empty("changes")
+    receipts = loading.of_documents(store.read("receipts", shard), keys)
+    before = receipts.join(baseline.select(same), on=same, how="semi")
+    parts = loading.of_documents(baseline, keys).select("document_key", "components").iter_rows()
+    old = {key: orjson.loads(components) for key, components in parts}
     new = read_fingerprints(store, NAME, shard)
-    causes = {key: list(_moved(old.get(key, {}), new.get(key, {}))) for key in new}
+    causes = {key: list(_moved(old.get(key, {}), new.get(key, {}))) for key in keys}
+    now = receipts.filter(pl.col("current"))
     return changes.compare(before, now, causes, run_id=night.run_id, day=night.day, recheck=night.scope.recheck)
 
 
@@ -240,6 +248,12 @@ def _moved(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
 
 
 def _tally(store: Store, day: date, shard: int) -> pl.DataFrame:
-    keys = store.read("documents", shard, columns=["document_key"])["document_key"].to_list()
+    frames = {
+        field.name: store.read(field.name, shard, columns=metrics.COUNTED[field.name])
+        for field in fields(ReceiptInputs)
+        if field.name in metrics.COUNTED
+    }
+    rest = {field.name: tables.empty(field.name) for field in fields(ReceiptInputs) if field.name not in frames}
+    given = ReceiptInputs(**{**rest, **frames, "doi_statuses": loading.statuses_on(store, day)})
     receipts = store.read("receipts", shard, columns=["document_key", "state", "current"])
-    return metrics.tally(inputs(store, shard, keys, day), receipts)
+    return metrics.tally(given, receipts)

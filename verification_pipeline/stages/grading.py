@@ -10,7 +10,8 @@ import polars as pl
 
 from verification_pipeline import tables
 from verification_pipeline.checkers.choice import checker_of
-from verification_pipeline.checkers.grading import VerdictRow, graded, unread
+from verification_pipeline.checkers.grading import VerdictRow, graded
+from verification_pipeline.checkers.none import NoChecker
 from verification_pipeline.checkers.protocol import OPEN_REASONS, Item, Run
 from verification_pipeline.checkers.retrieval import WordRetriever
 from verification_pipeline.errors import UsageError
@@ -62,14 +63,16 @@ class Grading:
         run = Run(scope.run_id, scope.started_at, scope.recheck)
         checkers = {corpus: checker_of(settings, store, run) for corpus, settings in scope.settings.items()}
         corpora = loading.corpora_of(store, shard)
-        rows = list(_unread(store, shard, keys))
-        for chunk in _chunks(_items(store, shard, keys)):
+        idle = [key for key in keys if isinstance(checkers[corpora[key]], NoChecker)]
+        reading = sorted(set(keys) - set(idle))
+        rows: list[VerdictRow] = []
+        for chunk in _chunks(_items(store, shard, reading)):
             for corpus in sorted({corpora[item.document.document_key] for item in chunk}):
                 checker = checkers[corpus]
                 items = [item for item in chunk if item.document.corpus == corpus]
                 outcomes = checker.check(items, WordRetriever())
                 rows += [graded(*both, checker.name) for both in zip(items, outcomes, strict=True)]
-        return {"verdicts": tables.frame("verdicts", rows)}
+        return {"verdicts": pl.concat([_unread(store, shard, keys, idle), tables.frame("verdicts", rows)])}
 
 
 def estimate(store: Store, scope: Scope) -> Estimate:
@@ -96,16 +99,28 @@ def estimate(store: Store, scope: Scope) -> Estimate:
     return total
 
 
-def _unread(store: Store, shard: int, keys: list[str]) -> Iterator[VerdictRow]:
-    """Rows of the pairs that no checker is given: uncheckable ones, and those outside the sample."""
+def _unread(store: Store, shard: int, keys: list[str], idle: list[str]) -> pl.DataFrame:
+    """Rows of the pairs that no checker is given: uncheckable ones, those outside the sample, and of `idle` documents,
+    which have no checker, all. No text is opened for them."""
+    pairs = loading.of_documents(store.read("pairs", shard, columns=["pair_id", "document_key", "reason"]), keys)
     outcomes = store.read("triage", shard, columns=["pair_id", "outcome"])
     selected = store.read("batches", shard, columns=["pair_id", "selected"])
-    pairs = loading.of_documents(store.read("pairs", shard), keys).join(outcomes, on="pair_id")
-    for pair in loading.pairs_of(pairs.filter(pl.col("outcome") == "uncheckable").drop("outcome")):
-        yield unread(pair, pair.reason or "no-text")
-    skipped = pairs.drop("outcome").join(selected.filter(~pl.col("selected")), on="pair_id", how="semi")
-    for pair in loading.pairs_of(skipped):
-        yield unread(pair, "not-selected")
+    waiting = pairs.join(selected, on="pair_id").with_columns(checker=None)
+    uncheckable = outcomes.filter(pl.col("outcome") == "uncheckable")
+    unreadable = pairs.join(uncheckable, on="pair_id", how="semi").with_columns(pl.col("reason").fill_null("no-text"))
+    skipped = waiting.filter(~pl.col("selected")).with_columns(reason=pl.lit("not-selected"))
+    without = loading.of_documents(waiting.filter("selected"), idle)
+    nobody = without.with_columns(reason=pl.lit("checker-none"), checker=pl.lit(NoChecker().name))
+    rows = pl.concat([unreadable, skipped.drop("selected"), nobody.drop("selected")], how="diagonal_relaxed")
+    known = {"checked": pl.lit(False), "contradicted": pl.lit(False), "not_checked_reason": pl.col("reason")}
+    schema = tables.TABLES["verdicts"].schema
+    present = ("pair_id", "document_key", "checker")
+    return rows.select(
+        **{
+            name: (pl.col(name) if name in present else known.get(name, pl.lit(None))).cast(dtype)
+            for name, dtype in schema.items()
+        }
+    )
 
 
 def _items(store: Store, shard: int, keys: list[str]) -> Iterator[Item]:
