@@ -320,6 +320,9 @@ def _process(script: Script, batch: dict[str, Any]) -> None:
             continue
         if fault == "expired":
             errors.append({**name, "response": None, "error": {"code": "batch_expired", "message": "not in time"}})
+        elif (asked := line["body"].get("response_format", {}).get("type", "text")) not in script.formats:
+            body = {"error": {"code": "bad_request", "message": f"response_format {asked} is not supported"}}
+            errors.append({**name, "error": None, "response": {"status_code": script.format_status, "body": body}})
         elif fault in ("error", "too-large"):
             code = "context_length_exceeded" if fault == "too-large" else "server_error"
             status = 400 if fault == "too-large" else 500

@@ -241,3 +241,25 @@ def test_what_a_batch_is_out_for_is_not_asked_online_too(batching, checker_for, 
     assert found(online, [*CASES, more]) == {"pending": 12, "unsupported": 1}
     assert found(online)["supported"] == 12
     assert script.created == 1
+
+
+def test_a_format_that_the_server_refuses_is_stepped_down_for_good(batching):
+    checker, script = batching(Script(formats=("text",)))
+    assert [found(checker) for _ in range(4)] == [{"pending": 12}] * 3 + [{"supported": 12}]
+    asked = [orjson.loads(script.files[one["input_file_id"]].splitlines()[0]) for one in script.batches.values()]
+    formats = [one["body"].get("response_format", {}).get("type", "text") for one in asked]
+    assert formats == ["json_schema", "json_object", "text"]
+    later = [item("Mill 9 is gone.", SOURCES[0])]
+    assert [found(checker, later) for _ in range(2)] == [{"pending": 1}, {"unsupported": 1}]
+    assert len(script.batches) == 4, "what was refused once is not tried again"
+
+
+def test_a_batch_that_is_refused_whole_for_its_format_steps_down(batching):
+    refused = [{"code": "invalid_request", "message": "json_schema is not supported", "param": None, "line": 1}]
+    checker, script = batching(Script(batch_status="failed", batch_errors=refused))
+    assert found(checker) == {"pending": 12}
+    assert found(checker) == {"pending": 12}
+    script.batch_status, script.batch_errors = "completed", []
+    assert found(checker) == {"supported": 12}
+    (*_, last) = script.batches.values()
+    assert b'"type":"json_object"' in script.files[last["input_file_id"]]

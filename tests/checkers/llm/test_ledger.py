@@ -190,3 +190,12 @@ def test_pruning_leaves_what_is_out(serve, checker_for, tmp_path):
         assert (gone.answers, gone.requests) == (0, 0)
     assert set(found(checker_for(server, mode="batch"))) == {"pending"}
     assert server.script.created == 1
+
+
+def test_a_ledger_of_the_format_before_is_brought_up_to_date(serve, checker_for, tmp_path):
+    server = serve()
+    assert found(checker_for(server)) == ["supported"] * 12
+    with sqlite3.connect(tmp_path / "llm" / "ledger.sqlite") as db:
+        db.executescript("ALTER TABLE batches DROP COLUMN answer_format; DROP TABLE formats; PRAGMA user_version=1;")
+    assert found(checker_for(server)) == ["supported"] * 12
+    assert len(server.script.requests) == 12

@@ -71,3 +71,24 @@ def test_a_damaged_file_of_answers_is_believed_for_nothing(checker, tmp_path):
     found(checker)
     (tmp_path / "llm" / "answers" / "broken.jsonl").write_bytes(b'{"custom_id": 3}\n\xff\xfe\n{"custom_id"\n[]\nnull\n')
     assert found(checker) == {"pending": 5}
+
+
+def test_a_format_that_the_server_refuses_is_stepped_down(checker, tmp_path):
+    """vLLM writes the refusal into `error`, whole, and its status into `response`."""
+    assert found(checker) == {"pending": 5}
+    folder = tmp_path / "llm"
+    (refused,) = (folder / "requests").glob("offline-*.jsonl")
+    fault = {"message": "json_schema is not supported", "type": "BadRequestError", "param": None, "code": 400}
+    lines = [
+        {"id": "vllm-1", "custom_id": orjson.loads(text)["custom_id"], "response": {"status_code": 400}, "error": fault}
+        for text in refused.read_bytes().splitlines()
+    ]
+    (folder / "answers" / "refused.jsonl").write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in lines))
+    assert found(checker) == {"pending": 5}
+    (again,) = set((folder / "requests").glob("offline-*.jsonl")) - {refused}
+    assert {orjson.loads(text)["body"]["response_format"]["type"] for text in again.read_bytes().splitlines()} == {
+        "json_object"
+    }
+    refused.unlink()
+    run_batch(folder)
+    assert found(checker) == {"supported": 5}

@@ -8,7 +8,8 @@ nothing is created. One process at a time talks about batches (a lock beside the
     questions ─ submit ─▶ entering ─▶ intent ─▶ attempted ─▶ created ─ advance ─▶ collected | failed
 
 `advance` may be called at any time and from anywhere (a sensor, an asset, the next run): it takes every batch as far as
-it goes. What is left open when a batch is over (expired, cancelled, missing rows) is free to be asked again.
+it goes. What is left open when a batch is over (expired, cancelled, missing rows) is free to be asked again; where the
+server refused the answer's format, in the next format of `FORMATS`, from then on.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from filelock import FileLock
 from openai import APIError, APIStatusError, OpenAI
 from openai.types import Batch
 
-from verification_pipeline.checkers.llm.client import tls
+from verification_pipeline.checkers.llm.client import refuses_format, tls
 from verification_pipeline.checkers.llm.credentials import Secret, key_of
 from verification_pipeline.checkers.llm.ledger import Ledger, OverBudget, Result, Sent, Taken
 from verification_pipeline.checkers.llm.online import Job, Left, completed, sending_of
-from verification_pipeline.checkers.llm.questions import Question
-from verification_pipeline.checkers.llm.requests import Request, line
+from verification_pipeline.checkers.llm.questions import Question, asking
+from verification_pipeline.checkers.llm.requests import FORMATS, Request, line
 from verification_pipeline.config import OpenAI as Rules
 from verification_pipeline.errors import CheckerError
 from verification_pipeline.keys import hash_of
@@ -178,13 +179,32 @@ def _enter(kind: str, shard: Sequence[Request], job: Job) -> dict[str, Sent | Ta
     if not begun:
         ledger.update_batch(batch, state="failed", note="nothing to send")
         return found
-    lines = [line(request, job.rules) for request in begun]
+    answer_format = format_of(ledger, job.rules)
+    lines = [line(request, job.rules, answer_format) for request in begun]
     fingerprint = hash_of(kind, *(one.decode() for one in lines))
     file = f"{kind}-{batch:06d}-{fingerprint[:12]}.jsonl"
     write_whole(ledger.folder / "requests" / file, b"".join(lines))
     tokens = sum(request.input_tokens for request in begun)
-    ledger.update_batch(batch, state="intent", fingerprint=fingerprint, file=file, tokens=tokens)
+    ledger.update_batch(
+        batch, state="intent", fingerprint=fingerprint, file=file, tokens=tokens, answer_format=answer_format
+    )
     return found
+
+
+def format_of(ledger: Ledger, rules: Rules) -> str:
+    """The format that batches and files ask in: that of the settings, or what refusals left of it."""
+    return ledger.answer_format(asking(rules)) or rules.answer_format
+
+
+def _step_down(ledger: Ledger, rules: Rules, request: int | None, batch: int | None) -> None:
+    """Give up the format that a sending was refused in, or a whole batch."""
+    sql = (
+        "SELECT b.answer_format FROM batches b JOIN requests r ON r.batch = b.id"
+        " WHERE (r.id = ?1 OR b.id = ?2) AND r.model = ?3 LIMIT 1"
+    )
+    found = ledger.read(sql, request, batch, rules.model)
+    if found and found[0][0] == format_of(ledger, rules) != FORMATS[-1]:
+        ledger.use_format(asking(rules), FORMATS[FORMATS.index(found[0][0]) + 1])
 
 
 def _begin(job: Job, request: Request, kind: str, batch: int) -> Sent | Taken | OverBudget:
@@ -310,6 +330,8 @@ def _poll(client: OpenAI, key: Secret, ledger: Ledger, rules: Rules, one: _Open)
         return "running"
     except APIError:
         return "running"
+    if batch.errors and refuses_format(batch.errors.model_dump_json().encode()):
+        _step_down(ledger, rules, None, one.id)
     tally = Tally()
     for path in files:
         tally += bring_in(ledger, rules, "batch", path.read_bytes(), one.id)
@@ -385,6 +407,9 @@ def _result(ledger: Ledger, rules: Rules, mode: str, text: bytes, request: int) 
     code = _error_code(error, body)
     if code == "batch_expired":
         return Result("expired", cents=0.0, fault=code), Tally(expired=1)
+    if refuses_format(orjson.dumps([error, body])):
+        _step_down(ledger, rules, request, None)
+        return Result("failed", cents=0.0, fault="answer format refused"), Tally(error=1)
     large = code in _TOO_LARGE
     fault = "too-large" if large else code or f"HTTP {status}"
     return Result("failed", cents=0.0, fault=fault, splits=large or status == 400), Tally(error=1)

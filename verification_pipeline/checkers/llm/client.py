@@ -259,6 +259,12 @@ def _json(raw: bytes) -> object:
         return None
 
 
+def refuses_format(raw: bytes) -> bool:
+    """Whether an error speaks of the answer's format."""
+    said = raw[:4_000].decode("utf-8", "replace").lower()
+    return any(word in said for word in _FORMAT)
+
+
 def _fault(status: int, raw: bytes) -> str:
     said = raw[:4_000].decode("utf-8", "replace").lower()
     if status in (401, 403):
@@ -267,7 +273,7 @@ def _fault(status: int, raw: bytes) -> str:
         return "refused-key" if any(word in said for word in _QUOTA) else "rate-limited"
     if status == 413 or (400 <= status < 500 and any(word in said for word in _TOO_LARGE)):
         return "too-large"
-    if any(word in said for word in _FORMAT):
+    if refuses_format(raw):
         return "rejected"
     if status in (200, 408, 409, 425) or (status >= 500 and status not in _REFUSING):
         return "provider-error"

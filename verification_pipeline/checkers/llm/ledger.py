@@ -34,7 +34,7 @@ from verification_pipeline.errors import StoreError
 
 T = TypeVar("T")
 
-FORMAT = 1
+FORMAT = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (  -- the one current answer of a question; without a row: why it has none for good
     key TEXT PRIMARY KEY, request INTEGER NOT NULL, row TEXT, correct_sha256 TEXT, fault TEXT, at REAL NOT NULL
@@ -62,10 +62,16 @@ CREATE TABLE IF NOT EXISTS failures (  -- size of the last request that failed w
 CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, cents REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batches (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, fingerprint TEXT NOT NULL, file TEXT NOT NULL,
-    tokens INTEGER NOT NULL, state TEXT NOT NULL, attempted_at REAL, provider_id TEXT, input_file_id TEXT, note TEXT
+    tokens INTEGER NOT NULL, state TEXT NOT NULL, attempted_at REAL, provider_id TEXT, input_file_id TEXT, note TEXT,
+    answer_format TEXT
 );
 CREATE TABLE IF NOT EXISTS imported (file TEXT NOT NULL, stamp TEXT NOT NULL, PRIMARY KEY (file, stamp));
+CREATE TABLE IF NOT EXISTS formats (  -- how batches and files ask, where a stricter format was refused
+    asking TEXT PRIMARY KEY, answer_format TEXT NOT NULL
+) WITHOUT ROWID;
 """
+_FROM = {0: "", 1: "ALTER TABLE batches ADD COLUMN answer_format TEXT;"}
+"""What brings an older format's tables up to the schema, before what is missing is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +158,12 @@ class Ledger:
                 self._db.execute("PRAGMA journal_mode=WAL")
                 self._db.execute("PRAGMA synchronous=FULL")
                 (found,) = self._db.execute("PRAGMA user_version").fetchone()
-                if found == 0:
-                    self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
+                if found in _FROM:
+                    script = f"BEGIN IMMEDIATE; {_FROM[found]} {_SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;"
+                    self._db.executescript(script)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the ledger in {folder} cannot be opened: {error}") from error
-        if found not in (0, FORMAT):
+        if found not in (*_FROM, FORMAT):
             raise StoreError(f"the ledger in {folder} has format {found}; this version reads format {FORMAT}")
 
     def close(self) -> None:
@@ -407,6 +414,16 @@ class Ledger:
         with self._transaction():
             columns = ", ".join(f"{name} = ?" for name in values)
             self._db.execute(f"UPDATE batches SET {columns} WHERE id = ?", (*values.values(), batch))  # noqa: S608
+
+    def answer_format(self, asking: str) -> str | None:
+        """The format that is left after refusals of stricter ones; None where none was refused."""
+        found = self.read("SELECT answer_format FROM formats WHERE asking = ?", asking)
+        return str(found[0][0]) if found else None
+
+    def use_format(self, asking: str, answer_format: str) -> None:
+        """Enter the format that batches and files are to ask in from now on."""
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO formats VALUES (?, ?)", (asking, answer_format))
 
     def open_requests(self, batch: int | None) -> dict[str, int]:
         """Sendings of one batch (of all files, without one) that have not come back: request_key → id."""

@@ -138,13 +138,16 @@ def body(request: Request, rules: OpenAI, answer_format: str) -> dict[str, Any]:
     return made
 
 
-def line(request: Request, rules: OpenAI) -> bytes:
-    """The request as one line of a batch file, as the Batch API and `vllm run-batch` take it."""
+def line(request: Request, rules: OpenAI, answer_format: str | None = None) -> bytes:
+    """The request as one line of a batch file, as the Batch API and `vllm run-batch` take it.
+
+    In the format of the settings, unless another is given.
+    """
     made = {
         "custom_id": request.key,
         "method": "POST",
         "url": "/v1/chat/completions",
-        "body": body(request, rules, rules.answer_format),
+        "body": body(request, rules, answer_format or rules.answer_format),
     }
     return orjson.dumps(made) + b"\n"
 
