@@ -6,21 +6,18 @@ length-prefixed, so that ("ab", "c") and ("a", "bc") never meet.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from hashlib import blake2b, sha256
-
-_SPACE = re.compile(r"\s+")
 
 
 def hash_of(*parts: str) -> str:
     """32 hex digits over the parts, in order."""
-    digest = blake2b(digest_size=16)
+    framed = bytearray()
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(8, "big"))
-        digest.update(raw)
-    return digest.hexdigest()
+        framed += len(raw).to_bytes(8, "big")
+        framed += raw
+    return blake2b(framed, digest_size=16).hexdigest()
 
 
 def hash_of_bytes(raw: bytes) -> str:
@@ -60,7 +57,7 @@ def cluster_id(document: str | None, root: str) -> str:
 
 def normalised(text: str) -> str:
     """NFKC, case-folded, white space removed: the form in which claims and quotes are identified."""
-    return _SPACE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def shard_of(key: str, shards: int) -> int:

@@ -218,7 +218,7 @@ _DIGITS = re.compile(  # begins with one set of signs: so the scan skips what ca
 )
 _PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
-_ADDRESS_SIGNS = ("://", "www.", "doi:", "DOI:", "rXiv:", "rxiv:", "10.")
+_ADDRESS_PREFIX = re.compile(r":(?:(?<=[Dd]oi:)|(?<=DOI:)|(?<=[Xx]iv:))")
 _SIGN = "-−"
 _ISO_DATE = re.compile(r"(1\d|20)\d\d-[01]\d-[0-3]\d(?!\d)")
 _GROUPED = re.compile(
@@ -232,6 +232,13 @@ _AFTER = re.compile(
 )
 _SECOND_WORD = re.compile(rf"[{_SPACES}-](?P<word>[^\W\d_]++)")
 _FIRST_WORDS = frozenset(word.split()[0] for word in {**_UNITS, **_CURRENCIES} if " " in word)
+_PLAIN_WORD = re.compile(r" ([a-zA-Z]+)(?![\w²³/])")
+_BEHIND = _FIRST_WORDS | {word.casefold() for word in (*_SCALES, *_UNITS, *_CURRENCIES)}
+_PLAIN_UNITS = {
+    word: unit
+    for word, unit in _UNITS.items()
+    if word.casefold() not in {*_SCALES, *_CURRENCIES} and word.casefold() not in _FIRST_WORDS and len(word) > 1
+}
 _CJK_AFTER = re.compile(
     r"(?P<scale>万亿|百万|十亿|[百千万萬亿億만억])?个?"
     r"(?P<unit>百分点|美元|欧元|英镑|日元|人民币|元|公里|米|天|円)?"
@@ -246,6 +253,7 @@ _LOOSE_SCALES = _words("bn mn mln mio mrd Mio Mrd M tn trn Tsd Md")
 _RANGE_DASH = re.compile(rf"[{_SPACES}]?[-–—~～至][{_SPACES}]?")
 _RANGE_WORD = re.compile(rf"[{_SPACES}](?:to|through|bis|à|a|до|έως)[{_SPACES}]", re.IGNORECASE)
 _RANGE_AND = re.compile(rf"[{_SPACES}](?:and|und|et|y|и|και)[{_SPACES}]", re.IGNORECASE)
+_WIDEST_GAP = 12
 _BETWEEN = re.compile(r"(?:between|zwischen|entre|между|μεταξύ)\s+(?:about\s+|around\s+)?$", re.IGNORECASE)
 _LOWER_PREFIX = re.compile(r"(?<![\w-])(?:mid|pre|post|non|sub|early|late|since|circa|top|ca|about|und|bis|or)-$")
 _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|re|ème|e|º|ª)(?![^\W_])")
@@ -263,19 +271,50 @@ def _parse_short(text: str, language: str | None) -> tuple[Number, ...]:
 
 
 def _parse(text: str, language: str | None) -> tuple[Number, ...]:
-    if any(sign in text for sign in _ADDRESS_SIGNS):
+    if "10." in text or "://" in text or "www." in text or _ADDRESS_PREFIX.search(text):
         text = _ADDRESS.sub(lambda match: "\x00" * len(match.group()), text)
     numbers: list[Number] = []
-    reach = 0
+    reach, close = 0, False
     for match in _DIGITS.finditer(text):
-        if match.start() >= reach:
-            read = _read_digits(text, match, language)
-            if read and read[0].start >= reach:
-                numbers += read
-                reach = read[-1].end
+        start, end = match.span()
+        if start < reach:
+            continue
+        plain = _read_plain(text, start, end, match[0], language)
+        read = [plain] if plain else _read_digits(text, match, language)
+        if read and read[0].start >= reach:
+            close = close or len(read) > 1 or read[0].start <= reach + _WIDEST_GAP
+            numbers += read
+            reach = read[-1].end
     if not _NUMBER_WORDS.isdisjoint(folded_words(text)):
-        numbers = _without_overlaps(sorted([*numbers, *_read_words(text)], key=_start))
-    return tuple(_with_ranges(text, numbers)) if len(numbers) > 1 else tuple(numbers)
+        numbers, close = _without_overlaps(sorted([*numbers, *_read_words(text)], key=_start)), True
+    return tuple(_with_ranges(text, numbers)) if close and len(numbers) > 1 else tuple(numbers)
+
+
+def _read_plain(text: str, start: int, end: int, raw: str, language: str | None) -> Number | None:
+    """Digits behind a space and before an end mark or a word: most numbers. None where more has to be looked at."""
+    if start and (text[start - 1] != " " or text[start - 2] in _ENDS_CURRENCY):
+        return None
+    read = (Decimal(raw), None) if raw.isdigit() else _value(raw, language)
+    if read is None:
+        return None
+    value, other = read
+    following = text[end : end + 1]
+    if following == "%":
+        return Number(start, end + 1, text[start : end + 1], value, "%", "number", "", other)
+    if following not in _ENDS_NUMBER:
+        word = _PLAIN_WORD.match(text, end)
+        if word is None:
+            return None
+        written = word[1]
+        unit = _PLAIN_UNITS.get(written)
+        if unit is not None:
+            name, factor = unit
+            end = word.end()
+            return Number(start, end, text[start:end], value * factor, name, "number", "", other and other * factor)
+        if written.casefold() in _BEHIND:
+            return None
+    year = end - start == 4 and _FIRST_YEAR <= value <= _LAST_YEAR
+    return Number(start, end, raw, value, "", "year" if year else "number", "", other)
 
 
 @lru_cache(maxsize=64)
@@ -299,9 +338,8 @@ def _without_overlaps(numbers: list[Number]) -> list[Number]:
 def _read_digits(text: str, match: re.Match[str], language: str | None) -> list[Number]:
     """The numbers of one run of digits and separators: usually one, several for a list such as 1,2,3."""
     start, end = match.span()
-    raw = match.group()
-    before = text[start - 1] if start else " "
-    if before not in " \n($" and start and _in_name(text, start):
+    raw = match[0]
+    if start and text[start - 1] not in _NO_NAME and _in_name(text, start):
         return []
     if raw.isdigit():
         if text[end : end + 1] == "-" and len(raw) == 4 and (date := _ISO_DATE.match(text, start)):
@@ -340,7 +378,9 @@ _ZERO = Decimal(0)
 _FIRST_YEAR, _LAST_YEAR = Decimal(1000), Decimal(2100)
 _SHORT = 2_000
 _ENDS_NUMBER = frozenset(("", ".", ",", ";", ":", ")", "]", "!", "?", "\n", '"', "”", "|"))
-_MAY_SIGN = frozenset(" \u00a0\u202f\u2009-−$€£¥₹₽₩" + "DRPYBFKCN")
+_NO_NAME = frozenset(" \n($")
+_ENDS_CURRENCY = frozenset("$€£¥₹₽₩" + "DRPYBFKCN")
+_MAY_SIGN = frozenset((*_SPACES, *_SIGN, *_ENDS_CURRENCY))
 _CURRENCY_NAMES = frozenset(_CURRENCIES.values())
 _CURRENCY_SIGNS = frozenset("$€£¥₹₽₩")
 _CURRENCY_BEFORE = re.compile(
@@ -348,6 +388,7 @@ _CURRENCY_BEFORE = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def _value(raw: str, language: str | None) -> tuple[Decimal, Decimal | None] | None:
     """The value of a run of digits, with its second reading; None when it is no single number."""
     if raw[0] == ".":
@@ -386,7 +427,7 @@ def _grouped(raw: str, language: str | None) -> tuple[Decimal, Decimal | None]:
 def _finished(text: str, start: int, end: int, value: Decimal, other: Decimal | None) -> Number | None:
     """A number with what stands around its digits; None when letters stick to it that are no unit (5G, 3b)."""
     first, bare, currency = start, end, ""
-    if start and text[start - 1] in _MAY_SIGN:
+    if start and text[start - 1] in _MAY_SIGN and (text[start - 1] != " " or text[start - 2] in _ENDS_CURRENCY):
         first, value, currency = _before(text, start, value)
     year = end - start == 4 and first == start and _FIRST_YEAR <= value <= _LAST_YEAR
     following = text[end : end + 1]
@@ -575,7 +616,7 @@ def _with_ranges(text: str, numbers: list[Number]) -> Iterator[Number]:
     while position < len(numbers):
         low = numbers[position]
         high = numbers[position + 1] if position + 1 < len(numbers) else None
-        joined = _range(text, low, high) if high is not None else None
+        joined = _range(text, low, high) if high is not None and 0 < high.start - low.end <= _WIDEST_GAP else None
         if joined:
             yield from joined
             position += 2
@@ -585,16 +626,12 @@ def _with_ranges(text: str, numbers: list[Number]) -> Iterator[Number]:
 
 
 def _range(text: str, low: Number, high: Number) -> tuple[Number, Number] | None:
-    gap = text[low.end : high.start]
-    if not gap or len(gap) > 12 or low.key or high.key:
+    joint = _joint(text[low.end : high.start])
+    if not joint or low.key or high.key:
         return None
-    dash = bool(_RANGE_DASH.fullmatch(gap))
-    if not (
-        dash
-        or _RANGE_WORD.fullmatch(gap)
-        or (_RANGE_AND.fullmatch(gap) and _BETWEEN.search(text[max(0, low.start - 24) : low.start]))
-    ):
+    if joint == "and" and not _BETWEEN.search(text, max(0, low.start - 24), low.start):
         return None
+    dash = joint == "dash"
     if low.kind == "year" and dash and high.unit == "" and high.end - high.start == 2 and high.text.isdigit():
         year = low.value - low.value % 100 + high.value
         if year <= low.value:
@@ -608,7 +645,21 @@ def _range(text: str, low: Number, high: Number) -> tuple[Number, Number] | None
         low = _scaled_like(low, high)
     if low.value >= high.value:
         return None
-    return low._replace(part="low"), high._replace(part="high")
+    return _end_of_range(low, "low"), _end_of_range(high, "high")
+
+
+def _end_of_range(number: Number, part: Part) -> Number:
+    start, end, text, value, unit, kind, _, other, key = number
+    return Number(start, end, text, value, unit, kind, part, other, key)
+
+
+@lru_cache(maxsize=1024)
+def _joint(gap: str) -> str:
+    """What stands between two numbers: `dash` or `to` between the ends of a range, `and` that may be one, or nothing."""
+    for name, pattern in (("dash", _RANGE_DASH), ("to", _RANGE_WORD), ("and", _RANGE_AND)):
+        if pattern.fullmatch(gap):
+            return name
+    return ""
 
 
 def _scaled_like(low: Number, high: Number) -> Number:
