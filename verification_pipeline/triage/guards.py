@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from verification_pipeline.config import Triage as TriageSettings
+from verification_pipeline.text.index import WordIndex
 from verification_pipeline.text.numbers import Number, parse
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -26,16 +27,17 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 class Claim:
     """A claim ready for look-up.
 
-    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`;
-    `length` counts all its words.
+    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`; `words`
+    are all its words. `names` are runs of indices of capitalised content words that stand side by side.
     """
 
     text: str
-    hashes: tuple[int, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    hashes: Sequence[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
     numbers: tuple[Number, ...]
-    length: int
+    words: Sequence[int]
+    names: Sequence[Sequence[int]]
 
     @property
     def unspaced(self) -> bool:
@@ -49,12 +51,29 @@ class Claim:
         return min(lists.settings.added_signs, int(len(self.hashes) * lists.settings.added_share))
 
 
+def name_runs(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[list[int]]:
+    """Indices of capitalised words that stand side by side; a capital at the start counts beside another."""
+    runs: list[list[int]] = []
+    for index, start in enumerate(starts):
+        if not text[start].isupper():
+            continue
+        if runs and runs[-1][-1] == index - 1 and start - ends[index - 1] <= 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return runs
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A sentence of a source: its text, and where in it (code points) each content word of the claim stands."""
+    """A sentence of a source: its text, all its words, and where in it (code points) the claim's content words stand.
+
+    `words` are word-index hashes; `inside` maps each content word of the claim to its places, ascending.
+    """
 
     text: str
-    words: Mapping[int, Sequence[int]]
+    words: Sequence[int]
+    inside: Mapping[int, Sequence[int]]
 
 
 _SHARES = frozenset(
@@ -82,6 +101,7 @@ _SHARES = frozenset(
 _PARTITIVE = re.compile(
     rf"\b(?P<share>{'|'.join(sorted(_SHARES))}|\d[\d,.]*%?)\s(?:\w+\s)?(?:of|von|der|des|de|los)\s", re.IGNORECASE
 )
+_DIGIT_PART = re.compile(r"\d[\d,.]*%?\s(?:\w+\s)?(?:of|von|der|des|de|los)\s", re.IGNORECASE)
 _OF = frozenset(("of", "von", "der", "des", "de", "los"))
 _ORDINALS = frozenset(
     (
@@ -160,6 +180,17 @@ class WordLists:
         return frozenset(self.settings.bounds)
 
     @cached_property
+    def telling(self) -> frozenset[int]:
+        """Word-index hashes of every word that `_wording` asks for: where none differs, the wording is the same."""
+        listed = {*self.negations, *self.weakening, *self.bounds, *self.opposites, *_SHARES, *_ORDINALS, *_OF}
+        return frozenset(WordIndex.build(" ".join(sorted(listed))).words.tolist())
+
+    @cached_property
+    def negation_words(self) -> frozenset[int]:
+        """Word-index hashes of the negations."""
+        return frozenset(WordIndex.build(" ".join(sorted(self.negations))).words.tolist())
+
+    @cached_property
     def opposites(self) -> dict[str, frozenset[str]]:
         """Every word that has a contrary, with its contraries."""
         table: dict[str, set[str]] = {}
@@ -182,13 +213,13 @@ def _clauses(place: Place) -> Place:
     """In a script without spaces: the clauses of the place that hold words of the claim, from first to last."""
     if place.text.isascii() or len(_UNSPACED.findall(place.text)) * 2 < len(place.text):
         return place
-    first = min(starts[0] for starts in place.words.values() if starts)
-    last = max(starts[-1] for starts in place.words.values() if starts)
+    first = min(starts[0] for starts in place.inside.values() if starts)
+    last = max(starts[-1] for starts in place.inside.values() if starts)
     start = max((mark.end() for mark in _CLAUSE.finditer(place.text, 0, first)), default=0)
     after = _CLAUSE.search(place.text, last)
     end = after.start() if after else len(place.text)
-    inside = {word: [at - start for at in starts] for word, starts in place.words.items()}
-    return Place(place.text[start:end], inside)
+    inside = {word: [at - start for at in starts] for word, starts in place.inside.items()}
+    return Place(place.text[start:end], place.words, inside)
 
 
 def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
@@ -215,11 +246,11 @@ def _signs(claim: Claim, place: Place) -> str | None:
 
 def _added(claim: Claim, place: Place, lists: WordLists) -> str | None:
     """Words that only the claim has must be additions: nothing in the place stands where they stand, none is a fact."""
-    lacking = [index for index, word in enumerate(claim.hashes) if not place.words[word]]
-    if not lacking:
+    if all(place.inside.values()):
         return None
+    lacking = [index for index, word in enumerate(claim.hashes) if not place.inside[word]]
     order = _in_order(claim, place)
-    ends = dict(zip((i for i, w in enumerate(claim.hashes) if place.words[w]), order, strict=True))
+    ends = dict(zip((i for i, w in enumerate(claim.hashes) if place.inside[w]), order, strict=True))
     for index in lacking:
         written = claim.text[claim.starts[index] : claim.ends[index]]
         if not _UNSPACED.fullmatch(written) or written in lists.telling_signs:
@@ -240,13 +271,25 @@ def _tokens(text: str) -> list[str]:
     return tokens if text.isascii() else [*tokens, *_UNSPACED.findall(lowered)]
 
 
+def _same_wording(claim: Claim, place: Place, lists: WordLists) -> bool:
+    """Whether claim and place plainly have the same negations, bounds, parts and so on; told by word hash."""
+    if not (claim.text.isascii() and place.text.isascii()) or "'" in claim.text or "'" in place.text:
+        return False
+    theirs = set(place.words)
+    if not (lists.telling.isdisjoint(theirs.symmetric_difference(claim.words)) and lists.negation_words.isdisjoint(theirs)):
+        return False
+    return not _DIGIT_PART.search(place.text)
+
+
 def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
+    if _same_wording(claim, place, lists):
+        return None
     mine, theirs = set(_tokens(claim.text)), set(_tokens(place.text))
     if _negations(claim.text, mine, lists) != _negations(place.text, theirs, lists):
         return "negation"
     extra = theirs - mine
-    for word in extra & lists.weakening.keys():
-        return lists.weakening[word]
+    if weakening := {lists.weakening[word] for word in extra & lists.weakening.keys()}:
+        return "reversal" if "reversal" in weakening else "hedge"
     if not place.text.isascii():
         for word, guard in lists.unspaced_weakening:
             if word in place.text and word not in claim.text:
@@ -281,7 +324,7 @@ def _negations(text: str, tokens: set[str], lists: WordLists) -> int:
 def _order(claim: Claim, place: Place, lists: WordLists) -> str | None:
     """Words of the claim must stand in the place in its order, but for a phrase moved to front or end."""
     order = _in_order(claim, place)
-    breaks = sum(right < left for left, right in pairwise(order))
+    breaks = sum([right < left for left, right in pairwise(order)])
     if claim.numbers:
         if breaks > 2 or len(order) + len(claim.numbers) < 2 * (breaks + 1) or _names_moved(claim, order):
             return "order"
@@ -289,7 +332,7 @@ def _order(claim: Claim, place: Place, lists: WordLists) -> str | None:
     if breaks > 1 or (breaks and (len(order) < 4 or _names_moved(claim, order))):
         return "order"
     between = _length(place.text[min(order) : max(order)])
-    return "scattered" if between > lists.settings.stretch * claim.length else None
+    return "scattered" if between > lists.settings.stretch * len(claim.words) else None
 
 
 def _length(text: str) -> int:
@@ -303,70 +346,58 @@ def _in_order(claim: Claim, place: Place) -> list[int]:
     order: list[int] = []
     last = -1
     for word in claim.hashes:
-        places = place.words[word]
-        if not places:
+        places = place.inside[word]
+        if len(places) == 1:
+            last = places[0]
+        elif places:
+            last = next((at for at in places if at > last), places[0])
+        else:
             continue
-        last = next((at for at in places if at > last), places[0])
         order.append(last)
     return order
 
 
 def _names(claim: Claim, place: Place) -> str | None:
     """A name stands in the place as a whole, before what it qualifies, and is the subject if the claim's subject."""
-    runs = _name_runs(claim)
-    for run in runs:
+    first = len(place.text)
+    for run in claim.names:
         found = _whole(claim, place, run)
         if not found:
             return "entity"
+        if run[0] == 0:
+            first = min(found)
         after = run[-1] + 1
         if after < len(claim.starts) and claim.starts[after] == claim.ends[run[-1]] + 1:
-            follows = place.words[claim.hashes[after]]
-            if not any(0 < at - start < _REACH_OF_NAME for start in found for at in follows):
+            follows = place.inside[claim.hashes[after]]
+            if not any([0 < at - start < _REACH_OF_NAME for start in found for at in follows]):
                 return "entity"
-    if runs and runs[0][0] == 0:
-        first = min(_whole(claim, place, runs[0]))
-        said = {token.lower() for token in _TOKEN.findall(claim.text)}
-        for match in _CAPITALISED.finditer(place.text, 0, first):
-            initial = match.start() == 0 and not _SUBJECT.match(place.text, match.end())
-            if not initial and match.group().lower() not in said and match.group().lower() not in _DAYS_AND_TITLES:
-                return "subject"
+    if not claim.names or claim.names[0][0] > 0:
+        return None
+    for match in _CAPITALISED.finditer(place.text, 0, first):
+        initial = match.start() == 0 and not _SUBJECT.match(place.text, match.end())
+        name = match.group().lower()
+        if not initial and name not in _DAYS_AND_TITLES and name not in _TOKEN.findall(claim.text.lower()):
+            return "subject"
     return None
-
-
-def _name_runs(claim: Claim) -> list[list[int]]:
-    """Indices of capitalised content words that stand side by side; a capital at the start counts beside another."""
-    runs: list[list[int]] = []
-    for index, start in enumerate(claim.starts):
-        if not claim.text[start].isupper():
-            continue
-        if runs and runs[-1][-1] == index - 1 and start - claim.ends[index - 1] <= 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return [run for run in runs if len(run) > 1 or claim.starts[run[0]] > 0 or run[0] == 0]
 
 
 def _whole(claim: Claim, place: Place, run: Sequence[int]) -> list[int]:
     """Where the words of a name stand in the place one behind the other: the starts of its first word."""
-    ends = {at: at for at in place.words[claim.hashes[run[0]]]}
+    ends = {at: at for at in place.inside[claim.hashes[run[0]]]}
+    if len(run) == 1:
+        return list(ends)
     for before, index in pairwise(run):
         length = claim.ends[before] - claim.starts[before]
-        following = place.words[claim.hashes[index]]
+        following = place.inside[claim.hashes[index]]
         ends = {first: at for first, last in ends.items() for at in following if 0 < at - last - length <= _NAME_GAP}
     return list(ends)
 
 
 def _names_moved(claim: Claim, order: Sequence[int]) -> bool:
-    """Whether names of the claim stand in another order in the place."""
-    runs: list[int] = []
-    reach = -9
-    for at, start, end in zip(order, claim.starts, claim.ends, strict=False):
-        if not start or not claim.text[start].isupper():
-            continue
-        if start > reach + 1:
-            runs.append(at)
-        reach = end
-    return any(right < left for left, right in pairwise(runs))
+    """Whether names of the claim stand in another order in the place; a capital at the very start makes no name."""
+    heads = [run[0] if claim.starts[run[0]] else run[1] for run in claim.names if claim.starts[run[0]] or len(run) > 1]
+    places = [order[head] for head in heads if head < len(order)]
+    return any([right < left for left, right in pairwise(places)])
 
 
 def _numbers(claim: Claim, sentence: str) -> str | None:
@@ -398,8 +429,10 @@ def _why_not(number: Number, held: Sequence[Number]) -> str:
 
 def _preposition(text: str, number: Number) -> str | None:
     """`by`, `to` or `from` before a number: by 5 % is not to 5 %."""
+    if number.part:
+        return None
     match = _PREPOSITION.search(text, max(0, number.start - 16), number.start)
-    return match.group(1).lower() if match and not number.part else None
+    return match.group(1).lower() if match else None
 
 
 def _context(claim: Claim, sentence: str, matched: Sequence[Number], held: Sequence[Number]) -> str | None:

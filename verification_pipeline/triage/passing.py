@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +28,7 @@ from verification_pipeline.records import Evidence, Pair
 from verification_pipeline.tables import Span
 from verification_pipeline.text.index import U64, WordIndex
 from verification_pipeline.text.numbers import parse
-from verification_pipeline.triage.guards import Claim, Place, WordLists, missing_words, refused_by, word_lists
+from verification_pipeline.triage.guards import Claim, Place, WordLists, missing_words, name_runs, refused_by, word_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,34 +115,49 @@ def _ignored(rules: TriageSettings) -> U64:
 def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings) -> list[Claim]:
     """All claims indexed in one pass; equal claims are one object."""
     distinct = list(dict.fromkeys(texts))
-    framed = [_FRAME.sub(lambda match: " " * len(match.group()), text) for text in distinct]
+    framed = [_unframed(text) for text in distinct]
     joined = "\n".join(framed)
     index = WordIndex.build(joined)
     numbers = [parse(text, language) for text in distinct]
     in_number = np.zeros(len(joined) + 1, dtype=np.bool_)
-    offsets = [0]
+    bases = [0]
     for text, typed in zip(framed, numbers, strict=True):
         for number in typed:
-            in_number[offsets[-1] + number.start : offsets[-1] + number.end] = True
-        offsets.append(offsets[-1] + len(text) + 1)
+            in_number[bases[-1] + number.start : bases[-1] + number.end] = True
+        bases.append(bases[-1] + len(text) + 1)
     chosen = np.flatnonzero(~np.isin(index.words, _ignored(rules)) & ~in_number[index.starts])
-    hashes, starts, ends = (part[chosen].tolist() for part in (index.words, index.starts, index.ends))
-    lengths = np.diff(np.searchsorted(index.starts, offsets)).tolist()
+    claim_of = np.searchsorted(bases, index.starts[chosen], side="right") - 1
+    base = np.array(bases)[claim_of]
+    words, hashes = index.words.tolist(), index.words[chosen].tolist()
+    starts, ends = (index.starts[chosen] - base).tolist(), (index.ends[chosen] - base).tolist()
+    edges = np.searchsorted(index.starts, bases).tolist()
+    content = np.searchsorted(claim_of, np.arange(len(bases))).tolist()
     ready: dict[str, Claim] = {}
-    first = 0
     for position, text in enumerate(distinct):
-        last = bisect_left(starts, offsets[position + 1], first)
-        base = offsets[position]
+        first, last = content[position], content[position + 1]
+        begins, finishes = starts[first:last], ends[first:last]
         ready[text] = Claim(
             text,
-            tuple(hashes[first:last]),
-            tuple(start - base for start in starts[first:last]),
-            tuple(end - base for end in ends[first:last]),
+            hashes[first:last],
+            begins,
+            finishes,
             numbers[position],
-            lengths[position],
+            words[edges[position] : edges[position + 1]],
+            name_runs(text, begins, finishes),
         )
-        first = last
     return [ready[text] for text in texts]
+
+
+def _unframed(claim: str) -> str:
+    """The claim with `the report says that` at its beginning blanked."""
+    frame = _FRAME.match(claim)
+    return " " * frame.end() + claim[frame.end() :] if frame else claim
+
+
+@lru_cache(maxsize=4096)
+def _inflected(word: str) -> tuple[int, ...]:
+    """Hashes of the regular inflections of a word."""
+    return tuple(WordIndex.build(" ".join(_inflections(word))).words.tolist())
 
 
 def _inflections(word: str) -> tuple[str, ...]:
@@ -173,76 +188,95 @@ def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | N
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Where the content words of some claims stand in one source: code-point places by word hash, ascending."""
+    """Where the content words of some claims stand in one source: hashes and code-point places, in order, and counts."""
 
     evidence: Evidence
-    places: Mapping[int, Sequence[int]]
+    words: list[int]
+    places: list[int]
+    counts: Counter[int]
 
     @classmethod
     def of(cls, evidence: Evidence, claims: Sequence[Claim], table: NDArray[np.bool_]) -> _Held:
         """One pass over the word index. `table` is scratch space of 65,536 flags, all false before and after."""
         index = evidence.body.index
         wanted = {word for claim in claims for word in claim.hashes}
-        keys = np.fromiter((word & 0xFFFF for word in wanted), dtype=np.uint16, count=len(wanted))
+        keys = np.array([word & 0xFFFF for word in wanted], dtype=np.uint16)
         table[keys] = True
         hits = np.flatnonzero(table[index.words.astype(np.uint16)])
         table[keys] = False
-        places: dict[int, list[int]] = {}
-        for word, start in zip(index.words[hits].tolist(), index.starts[hits].tolist(), strict=True):
-            if word in wanted:
-                places.setdefault(word, []).append(start)
-        return cls(evidence, places)
+        words = index.words[hits].tolist()
+        return cls(evidence, words, index.starts[hits].tolist(), Counter(words))
 
     def place(self, claim: Claim, lists: WordLists) -> Span | str:
         """The span of the first place that holds the whole claim, or the guard that refused the last one read."""
-        words, may_add = set(claim.hashes), claim.may_add(lists)
-        places = self._with_inflected(claim, words - self.places.keys())
-        present = words & places.keys()
-        if len(words) - len(present) > may_add or not present:
-            return missing_words(claim, places, lists)
-        body = self.evidence.body
-        rarest = min(present, key=lambda word: (len(places[word]), word))
+        counts, held = self.counts, self
+        missing = [word for word in claim.hashes if word not in counts]
+        may_add = claim.may_add(lists)
+        if missing and len(set(missing)) <= _MOST_INFLECTED:
+            held = self._with_inflected(claim, set(missing))
+            counts = held.counts
+            missing = [word for word in missing if word not in counts]
+        if missing and (len(set(missing)) > may_add or len(missing) == len(claim.hashes)):
+            return missing_words(claim, counts, lists)
+        return held._read(claim, may_add, lists)
+
+    def _read(self, claim: Claim, may_add: int, lists: WordLists) -> Span | str:
+        """Read the places around the claim's rarest word."""
+        body, counts = self.evidence.body, self.counts
+        rarest = min([(counts[word], word) for word in claim.hashes if word in counts])[1]
         refused, reach = "scattered", -1
-        for anchor in places[rarest][: lists.settings.places]:
+        for anchor in self._places_of(rarest)[: lists.settings.places]:
             if anchor < reach:
                 continue
             start, end = _sentence(body.text, anchor)
             reach = end
-            inside = {word: _within(places.get(word, ()), start, end) for word in words}
-            if sum(not inside[word] for word in claim.hashes) > may_add:
+            inside = self._inside(claim, start, end)
+            if not all(inside.values()) and sum([not inside[word] for word in claim.hashes]) > may_add:
                 continue
             text = body.text[start:end]
-            guard = refused_by(claim, Place(text, inside), lists)
+            first = bisect_left(body.index.starts, start)
+            last = bisect_left(body.index.starts, end, first, min(first + end - start, len(body.index)))
+            guard = refused_by(claim, Place(text, body.index.words[first:last].tolist(), inside), lists)
             if guard is None:
                 return Span(self.evidence.source.source_key, body.sha256, start, end, text)
             refused = guard
         return refused
 
-    def _with_inflected(self, claim: Claim, missing: set[int]) -> Mapping[int, Sequence[int]]:
-        """The places, and for the few words that the source lacks those of their regular inflections."""
-        if not 0 < len(missing) <= _MOST_INFLECTED:
-            return self.places
+    def _places_of(self, word: int) -> list[int]:
+        if self.counts[word] == 1:
+            return [self.places[self.words.index(word)]]
+        return [at for held, at in zip(self.words, self.places, strict=True) if held == word]
+
+    def _inside(self, claim: Claim, start: int, end: int) -> dict[int, list[int]]:
+        """Where each content word of the claim stands in a range, relative to its start."""
+        inside: dict[int, list[int]] = {word: [] for word in claim.hashes}
+        first = bisect_left(self.places, start)
+        last = bisect_left(self.places, end, first)
+        for word, at in zip(self.words[first:last], self.places[first:last], strict=True):
+            if word in inside:
+                inside[word].append(at - start)
+        return inside
+
+    def _with_inflected(self, claim: Claim, missing: set[int]) -> _Held:
+        """The same with regular inflections of the few words that the source lacks under the words' own hashes."""
         lacking = {
             word: claim.text[start:end]
             for word, start, end in zip(claim.hashes, claim.starts, claim.ends, strict=True)
             if word in missing
         }
         if not all(len(written) > 3 and written.isascii() and written.islower() for written in lacking.values()):
-            return self.places
-        places = dict(self.places)
+            return self
         index = self.evidence.body.index
-        for word, written in lacking.items():
-            forms = WordIndex.build(" ".join(_inflections(written))).words
-            hits = np.flatnonzero(np.isin(index.words, forms))
-            if len(hits):
-                places[word] = index.starts[hits].tolist()
-        return places
-
-
-def _within(places: Sequence[int], start: int, end: int) -> list[int]:
-    """Places of a range, relative to its start."""
-    first = bisect_left(places, start)
-    return [place - start for place in places[first : bisect_left(places, end, first)]]
+        found = [
+            (at, word)
+            for word, written in lacking.items()
+            for at in index.starts[np.isin(index.words, np.array(_inflected(written), dtype=np.uint64))].tolist()
+        ]
+        if not found:
+            return self
+        both = sorted([*zip(self.places, self.words, strict=True), *found])
+        words = [word for _, word in both]
+        return _Held(self.evidence, words, [at for at, _ in both], Counter(words))
 
 
 def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
@@ -257,17 +291,17 @@ def _sentence(text: str, at: int) -> tuple[int, int]:
     left = -1
     for reach in (_REACH // 3, _REACH):
         start = max(0, at - reach)
-        edges = [match for match in _EDGE.finditer(text, start, at) if _ends_sentence(text, match)]
-        left = edges[-1].end() if edges else (0 if start == 0 else -1)
+        marks = list(_EDGE.finditer(text, start, at))
+        left = next((mark.end() for mark in reversed(marks) if _ends_sentence(text, mark)), 0 if start == 0 else -1)
         if left >= 0:
             break
     end = min(len(text), at + _REACH)
-    after = next((match for match in _EDGE.finditer(text, at, end) if _ends_sentence(text, match)), None)
-    if after is not None:
-        mark = after.group()
-        right = after.start() if mark[0] in "\n|" else after.start() + len(mark.rstrip())
-    else:
-        right = end if end == len(text) else -1
+    right = end if end == len(text) else -1
+    for after in _EDGE.finditer(text, at, end):
+        if _ends_sentence(text, after):
+            mark = after[0]
+            right = after.start() if mark[0] in "\n|" else after.start() + len(mark.rstrip())
+            break
     if left < 0 or right < 0:
         return at, at
     piece = text[left:right]
