@@ -128,6 +128,7 @@ def test_one_place_that_says_it_all_passes(claim: str, text: str) -> None:
         ("The mill ground 3 tonnes.", "The mill ground more than 3 tonnes.", "bound"),
         ("The mill will grind 3 tonnes.", "The mill may grind 3 tonnes.", "hedge"),
         ("The mill ground 3 tonnes.", "Officials denied that the mill ground 3 tonnes.", "reversal"),
+        ("The mill ground 3 tonnes.", "It might be false that the mill ground 3 tonnes.", "reversal"),
         ("The mill ground 3 tonnes.", "Has the mill ground 3 tonnes?", "question"),
         ("The south pier closed on 3 May.", "The north pier closed on 3 May.", "direction"),
         ("The mill closed in 1966.", "The mill closed after 1966.", "preposition"),

@@ -28,6 +28,8 @@ def only(text: str, language: str | None = None) -> Number:
         (".5", "0.5"),
         ("42 %", "42 percent"),
         ("42%", "forty-two percent"),
+        ("42", "**forty-two** of them"),
+        ("3", "~three"),
         ("42 per cent", "42-percent"),
         ("٤٢٪", "42%"),
         ("４２％", "42 %"),

@@ -51,7 +51,7 @@ _MOST_CLAUSES = 40
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[\u3040-\u30ff\u3400-\u9fff]")
 _SPACE_BEFORE_MARK = re.compile(r" (?=[.,;:!?…。，；：！？）)\]])")
 _NO_WORD_END = frozenset(("", " ", "\n", *".!?…。！？,;:"))
-_GAP_BEFORE_STOP = re.compile(r"(?<! ) {3,}+(?=[.!?…](?:\s|$))")
+_GAP_BEFORE_STOP = re.compile(r" (?<!  ) {2,}+(?=[.!?…](?:\s|$))")
 _EMPTY_BRACKETS = re.compile(r"[(（]\s*[,;.]?\s*[)）]|\[\s*\]")
 
 

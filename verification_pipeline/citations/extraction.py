@@ -77,8 +77,7 @@ def _in_regions(position: int, regions: Sequence[Range]) -> bool:
 
 def _settled(tokens: Sequence[Token], text: str, binder: Binder, places: frozenset[str]) -> list[Token]:
     """Refuse what only the document's own numbering tells from a citation; drop links to pages that are no source."""
-    bound = {token.kind for token in tokens if not token.refused and binder.bind(token, _label(token)).source}
-    superscripts = "superscript" in bound and bound.isdisjoint({"bracket", "footnote", "lens"})
+    superscripts = any(token.kind == "superscript" for token in tokens) and _are_style(tokens, binder)
     settled: list[Token] = []
     for token in tokens:
         if token.keeps_text:
@@ -87,9 +86,9 @@ def _settled(tokens: Sequence[Token], text: str, binder: Binder, places: frozens
             continue
         if token.kind == "name-year":  # one capitalised word and a year: a citation only if the list knows it
             if binder.bind(token, _label(token)).by:
-                settled.append(replace(token, kind="author-year"))
+                settled.append(token._replace(kind="author-year"))
             elif text[token.start] == "[":
-                settled.append(replace(token, kind="bracket", refused="year"))
+                settled.append(token._replace(kind="bracket", refused="year"))
             continue
         if token.kind == "author-year" and _is_place(token, places) and not binder.bind(token, _label(token)).by:
             settled.append(_refused(token, "place and year"))
@@ -97,6 +96,12 @@ def _settled(tokens: Sequence[Token], text: str, binder: Binder, places: frozens
         reason = token.refused or _not_numbering(token, binder, superscripts)
         settled.append(token if reason == token.refused else _refused(token, reason))
     return settled
+
+
+def _are_style(tokens: Sequence[Token], binder: Binder) -> bool:
+    """Whether superscripts, and no other marks, name sources of the document."""
+    bound = {token.kind for token in tokens if not token.refused and binder.bind(token, _label(token)).source}
+    return "superscript" in bound and bound.isdisjoint({"bracket", "footnote", "lens"})
 
 
 def _label(token: Token) -> str:
@@ -109,13 +114,15 @@ def _is_place(token: Token, places: frozenset[str]) -> bool:
 
 
 def _refused(token: Token, reason: str | None) -> Token:
-    return replace(token, refused=reason)
+    return token._replace(refused=reason)
 
 
 def _not_numbering(token: Token, binder: Binder, superscripts: bool) -> str | None:
     if token.kind not in ("bracket", "superscript", "link", "lens"):
         return None
     labels = [target.label for target in token.targets]
+    if token.kind != "superscript" and len(labels) == 1 and binder.is_known_number(labels[0]):
+        return None
     if token.kind == "superscript" and not superscripts and not token.detached:
         return "power"
     if "0" in labels and len(labels) > 1 and not binder.zero_based:

@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from verification_pipeline.citations.markdown import Page
 from verification_pipeline.config import Citations as CitationSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One cited thing of a token: its label as written (a number, an id, an address) and the locator beside it."""
 
     label: str
     locator: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A marker-like token. `refused` says why it is no citation, `keeps_text` that its words belong to the
     sentence, `detached` that a superscript stands on no word."""
 
@@ -43,12 +41,11 @@ def _words(listed: str) -> frozenset[str]:
 
 
 _DASH = "-–—−‐‑~"
-_SCAN = re.compile(
-    r"\[\[(?P<wiki>[^\[\]\n]{1,300})\]\]"
-    r"|\[(?P<bracket>[^\[\]【】\n]{1,160})\]"
-    r"|［(?P<wide>[^［］\[\]\n]{1,80})］"
-    r"|【(?P<lens>[^【】\[\]\n]{1,120})】"
-    r"|(?P<sup>[⁰¹²³⁴-⁹]+(?:[,·⁻˒][ ]?[⁰¹²³⁴-⁹]+)*)"
+_SCAN = re.compile(  # begins with one set of signs: so the scan skips what cannot begin a match
+    r"[\[［【⁰¹²³⁴-⁹](?:(?<=\[)(?:\[(?P<wiki>[^\[\]\n]{1,300})\]\]|(?P<bracket>[^\[\]【】\n]{1,160})\])"
+    r"|(?<=［)(?P<wide>[^［］\[\]\n]{1,80})］"
+    r"|(?<=【)(?P<lens>[^【】\[\]\n]{1,120})】"
+    r"|(?P<sup>(?<=[⁰¹²³⁴-⁹])[⁰¹²³⁴-⁹]*(?:[,·⁻˒][ ]?[⁰¹²³⁴-⁹]+)*))"
 )
 _ITEM = re.compile(rf"\^?\#?(?P<low>\d{{1,4}})(?:\s*[{_DASH}]\s*\^?(?P<high>\d{{1,4}}))?")
 _COLON_LOCATOR = re.compile(r"(?P<label>\d{1,4}):\s*(?P<locator>\d[\d,–-]*)")
@@ -76,7 +73,8 @@ _LEAK = re.compile(
     r"|\[oaicite:\d{1,4}\]|oai_citation:\d{1,4}[‡†]?[\w./-]{0,200}"
     r"|\[cite_start\]|\[/?span_\d{1,4}\](?:\((?:start|end)_span\))?"
 )
-_LEAK_HINT = re.compile(r"[\ue200-\ue20f]|turn\d|oai|cite_start|span_\d")
+_LEAK_HINTS = (*(f"turn{digit}" for digit in range(10)), "oai", "cite_", "span_")
+_PRIVATE = re.compile(r"[\ue200-\ue20f]")
 _FORMULA = re.compile(
     r"[$\\](?:(?<=\$)(?:(?<!\$\$)\$[^$]{1,4000}\$\$(?!\$)|(?<![\\$\w]\$)(?![\s\d$])[^$\n]{1,300}(?<![\s\\])\$(?![\d$]))"
     r"|(?<=\\)(?:\((?:(?!\\\)).){1,300}\\\)|\[\s(?:(?!\\\]).){1,4000}\s\\\]))",
@@ -89,6 +87,7 @@ _LETTERS_BEFORE = re.compile(r"[^\W\d_]+$")
 _LABELLED = re.compile(
     r"(?:\b(?:[Ee]qn?s?\.?|[Ee]quations?|Figs?\.|Figures?|Tables?|Arts?\.|Articles?|Artikel|Sections?|[Ii]nterval)|§)\s?$"
 )
+_LONGEST_LABEL = 12
 _PARAGRAPH_OF_LAW = re.compile(r"(?:\w\(\w{1,4}\)|§\s?\d+)(?:\s?(?:,|and|or|to|und|oder|et|y)\s?(?:\(\w{1,4}\))?)*\s?$")
 _RATIO = re.compile(
     r"\b(?:ratios?|scale|diluted|dilution|mixed|mixture|odds|proportions?|maßstab|verhältnis|rapport|aspect)\b[^.]{0,20}$",
@@ -130,7 +129,7 @@ def scan(page: Page, text: str, settings: CitationSettings) -> list[Token]:
     tokens = [*_link_tokens(page, view)]
     if any(mark in view for mark in ("(1", "(2", "[1", "[2", " 1", " 2")):
         tokens += _author_year_tokens(view)
-    if _LEAK_HINT.search(view):
+    if any(hint in view for hint in _LEAK_HINTS) or (not view.isascii() and _PRIVATE.search(view)):
         tokens += [Token(m.start(), m.end(), "leaked-token", (Target(m.group()),)) for m in _LEAK.finditer(view)]
     found = [token for match in _SCAN.finditer(view) if (token := _bracket_token(match, text, settings)) is not None]
     tokens += _joined_ranges(found, view, settings) if _DASHED.search(view) else found
@@ -141,7 +140,7 @@ def scan(page: Page, text: str, settings: CitationSettings) -> list[Token]:
 def _with_backslash(token: Token, text: str) -> Token:
     """`\\[7\\]` begins with its backslash."""
     escaped = token.kind == "bracket" and text[token.start - 1 : token.start] == "\\"
-    return replace(token, start=token.start - 1) if escaped and "\\]" in text[token.start : token.end] else token
+    return token._replace(start=token.start - 1) if escaped and "\\]" in text[token.start : token.end] else token
 
 
 def numbered_parentheses(view: str, settings: CitationSettings) -> list[Token]:
@@ -211,8 +210,8 @@ def _bracket_token(match: re.Match[str], text: str, settings: CitationSettings) 
             return None
         if not targets:
             return Token(start, end, "lens", (Target(label),), refused="no list of citation numbers")
-        return Token(start, end, "lens", tuple(replace(t, locator=locator or t.locator) for t in targets))
-    return _superscript(start, end, inner.translate(_SUPERSCRIPT_DIGITS), text, settings)
+        return Token(start, end, "lens", tuple(t._replace(locator=locator or t.locator) for t in targets))
+    return _superscript(start, end, match[0].translate(_SUPERSCRIPT_DIGITS), text, settings)
 
 
 def _numbered(start: int, end: int, inner: str, settings: CitationSettings) -> Token | None:
@@ -250,14 +249,14 @@ def _number_list(inner: str, settings: CitationSettings) -> tuple[Target, ...] |
             targets += [Target(str(n)) for n in range(low, high + 1)]
         elif item:
             if targets and targets[-1].locator and targets[-1].locator.lower().startswith("pp"):
-                targets[-1] = replace(targets[-1], locator=f"{targets[-1].locator}, {piece}")
+                targets[-1] = targets[-1]._replace(locator=f"{targets[-1].locator}, {piece}")
             else:
                 targets.append(Target(item.group("low")))
         elif colon := _COLON_LOCATOR.fullmatch(piece):
             targets.append(Target(colon.group("label"), colon.group("locator")))
         elif targets and _LOCATOR.fullmatch(piece):
             before = targets[-1].locator
-            targets[-1] = replace(targets[-1], locator=f"{before}, {piece}" if before else piece)
+            targets[-1] = targets[-1]._replace(locator=f"{before}, {piece}" if before else piece)
         else:
             return None
     return tuple(targets) if targets else None
@@ -365,7 +364,7 @@ def checked(tokens: Sequence[Token], text: str) -> list[Token]:
     attached_style = attached * 2 >= len(singles) > 2
     formulas = _formulas(text)
     return [
-        replace(token, refused=reason)
+        token._replace(refused=reason)
         if token.refused is None and (reason := _refusal(token, text, attached_style, formulas))
         else token
         for token in tokens
@@ -407,7 +406,7 @@ def _refusal(token: Token, text: str, attached_style: bool, formulas: Sequence[t
         if following.islower() and len(token.targets) > 1:
             return "chemical name"
         return None
-    if _LABELLED.search(before):
+    if _LABELLED.search(text, max(0, token.start - _LONGEST_LABEL), token.start):
         return "label"
     if token.targets[0].locator and _RATIO.search(before):
         return "ratio"

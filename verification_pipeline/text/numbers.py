@@ -207,6 +207,8 @@ _WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 
 _PLURAL_SCALES = {"dozen": 12, "hundert": 100, "tausend": 1_000, "millionen": 10**6, "milliarden": 10**9}
 _WORD_LIKE = {**_WORD_VALUES, **_TENS, **_WORD_SCALES, **_PLURAL_SCALES}
 _NUMBER_WORDS = frozenset(_WORD_LIKE)
+_ONE = frozenset(("one",))
+"""Alone it is no number but a pronoun or an article."""
 
 _COMMA_DECIMALS = _words(
     "de fr es it pt nl ru uk pl cs sk sl hr sr bg el da sv nb nn no fi et lv lt hu ro tr id vi ca gl eu"
@@ -216,7 +218,7 @@ _DIGITS = re.compile(  # begins with one set of signs: so the scan skips what ca
     r"[.\d](?:(?<=\d)\d*+|(?<=\.)(?<![\w.)\]]\.)\d++)"
     rf"(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*"
 )
-_PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]\"'“”’„«»/", " "))
+_PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]{}\"'“”‘’„«»/*_~+=<>|#&@^`\\…·•", " "))
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
 _ADDRESS_PREFIX = re.compile(r":(?:(?<=[Dd]oi:)|(?<=DOI:)|(?<=[Xx]iv:))")
 _SIGN = "-−"
@@ -285,7 +287,8 @@ def _parse(text: str, language: str | None) -> tuple[Number, ...]:
             close = close or len(read) > 1 or read[0].start <= reach + _WIDEST_GAP
             numbers += read
             reach = read[-1].end
-    if not _NUMBER_WORDS.isdisjoint(folded_words(text)):
+    spelt = _NUMBER_WORDS.intersection(folded_words(text))
+    if spelt and spelt != _ONE:
         numbers, close = _without_overlaps(sorted([*numbers, *_read_words(text)], key=_start)), True
     return tuple(_with_ranges(text, numbers)) if close and len(numbers) > 1 else tuple(numbers)
 
@@ -655,7 +658,7 @@ def _end_of_range(number: Number, part: Part) -> Number:
 
 @lru_cache(maxsize=1024)
 def _joint(gap: str) -> str:
-    """What stands between two numbers: `dash` or `to` between the ends of a range, `and` that may be one, or nothing."""
+    """What stands between two numbers: `dash`, `to` or `and` as between the ends of a range, or nothing such."""
     for name, pattern in (("dash", _RANGE_DASH), ("to", _RANGE_WORD), ("and", _RANGE_AND)):
         if pattern.fullmatch(gap):
             return name

@@ -31,6 +31,8 @@ _BEFORE_ANY = re.compile(
     r"|p\.\s?ej|figs|vols|eqs|refs|secs|approx|resp|incl|т\.\s?е|т\.\s?д|т\.\s?п|др|им|ул|г|см|напр|π\.\s?χ|κ\.\s?λ\.\s?π)\.\s*$",
     re.IGNORECASE,
 )
+_A_WORD = 7
+"""So many letters before a full stop are no abbreviation."""
 _ENDS = frozenset("!?…。！？؟।;;:\"'”’»」』*_")
 _LIST_NUMBER = re.compile(r"\s*[(\[]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]\s*$")
 _DAY_ORDINAL = re.compile(r"(?:^|\s)(?:[12]?\d|3[01])\.\s*$")
@@ -127,7 +129,8 @@ def _joins(text: str, before: tuple[int, int], start: int, code: str) -> bool:
     following = text[start : start + 1]
     if (following.isdigit() or following in "(#") and _BEFORE_NUMBER.search(head):
         return True
-    if _BEFORE_ANY.search(head):
+    long_word = len(head) > _A_WORD and head[-_A_WORD - 1 : -1].isalpha()
+    if not long_word and _BEFORE_ANY.search(head):
         return True
     return code in _ORDINAL_LANGUAGES and bool(_DAY_ORDINAL.search(head))
 

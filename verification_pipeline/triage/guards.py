@@ -134,6 +134,7 @@ _DAYS_AND_TITLES = frozenset(
 _NAME_GAP = 3
 _REACH_OF_NAME = 60
 _BLANK = re.compile(r"[（(]\s*[）)]|_{3,}")
+_BEFORE = 16
 _PREPOSITION = re.compile(
     r"\b(by|to|from|after|before|since|until|till|um|auf|von|nach|vor|seit|bis|de|à|a|après|avant|depuis|на|до|с|после)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$",
     re.IGNORECASE,
@@ -182,7 +183,7 @@ class WordLists:
     @cached_property
     def telling(self) -> frozenset[int]:
         """Word-index hashes of every word that `_wording` asks for: where none differs, the wording is the same."""
-        listed = {*self.negations, *self.weakening, *self.bounds, *self.opposites, *_SHARES, *_ORDINALS, *_OF}
+        listed = {*self.negations, *self.weakening, *self.bounds, *self.opposites, *_SHARES, *_ORDINALS}
         return frozenset(WordIndex.build(" ".join(sorted(listed))).words.tolist())
 
     @cached_property
@@ -276,7 +277,9 @@ def _same_wording(claim: Claim, place: Place, lists: WordLists) -> bool:
     if not (claim.text.isascii() and place.text.isascii()) or "'" in claim.text or "'" in place.text:
         return False
     theirs = set(place.words)
-    if not (lists.telling.isdisjoint(theirs.symmetric_difference(claim.words)) and lists.negation_words.isdisjoint(theirs)):
+    if not (
+        lists.telling.isdisjoint(theirs.symmetric_difference(claim.words)) and lists.negation_words.isdisjoint(theirs)
+    ):
         return False
     return not _DIGIT_PART.search(place.text)
 
@@ -369,7 +372,7 @@ def _names(claim: Claim, place: Place) -> str | None:
         after = run[-1] + 1
         if after < len(claim.starts) and claim.starts[after] == claim.ends[run[-1]] + 1:
             follows = place.inside[claim.hashes[after]]
-            if not any([0 < at - start < _REACH_OF_NAME for start in found for at in follows]):
+            if not any(0 < at - start < _REACH_OF_NAME for start in found for at in follows):
                 return "entity"
     if not claim.names or claim.names[0][0] > 0:
         return None
@@ -397,7 +400,7 @@ def _names_moved(claim: Claim, order: Sequence[int]) -> bool:
     """Whether names of the claim stand in another order in the place; a capital at the very start makes no name."""
     heads = [run[0] if claim.starts[run[0]] else run[1] for run in claim.names if claim.starts[run[0]] or len(run) > 1]
     places = [order[head] for head in heads if head < len(order)]
-    return any([right < left for left, right in pairwise(places)])
+    return any(right < left for left, right in pairwise(places))
 
 
 def _numbers(claim: Claim, sentence: str) -> str | None:
@@ -408,7 +411,9 @@ def _numbers(claim: Claim, sentence: str) -> str | None:
         match = next((other for other in held if other not in matched and number.same_quantity(other)), None)
         if match is None:
             return _why_not(number, held)
-        if _preposition(claim.text, number) != _preposition(sentence, match):
+        if claim.text[: number.start][-_BEFORE:] != sentence[: match.start][-_BEFORE:] and (
+            _preposition(claim.text, number) != _preposition(sentence, match)
+        ):
             return "preposition"
         matched.append(match)
     for left, right in pairwise(matched):
@@ -431,7 +436,7 @@ def _preposition(text: str, number: Number) -> str | None:
     """`by`, `to` or `from` before a number: by 5 % is not to 5 %."""
     if number.part:
         return None
-    match = _PREPOSITION.search(text, max(0, number.start - 16), number.start)
+    match = _PREPOSITION.search(text, max(0, number.start - _BEFORE), number.start)
     return match.group(1).lower() if match else None
 
 

@@ -28,7 +28,15 @@ from verification_pipeline.records import Evidence, Pair
 from verification_pipeline.tables import Span
 from verification_pipeline.text.index import U64, WordIndex
 from verification_pipeline.text.numbers import parse
-from verification_pipeline.triage.guards import Claim, Place, WordLists, missing_words, name_runs, refused_by, word_lists
+from verification_pipeline.triage.guards import (
+    Claim,
+    Place,
+    WordLists,
+    missing_words,
+    name_runs,
+    refused_by,
+    word_lists,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +196,7 @@ def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | N
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Where the content words of some claims stand in one source: hashes and code-point places, in order, and counts."""
+    """Where the content words of some claims stand in one source: hashes and code-point places in order; counts."""
 
     evidence: Evidence
     words: list[int]
