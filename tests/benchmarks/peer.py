@@ -1,10 +1,11 @@
 """Side by side with the `hyperresearch` package, in one run, on one planted archive. CPU seconds of one core each.
 
-    python -m tests.benchmarks.peer ARCHIVE --peer-python PATH [--documents 100 1000] [--sources 3000]
+    python -m tests.benchmarks.peer ARCHIVE --peer-python PATH [--documents 100 1000] [--sources 3000] [--limit 480]
 
 PATH is an interpreter that has the package; `peer_driver.py` runs there. Each side reads its own store: it has a
 database with a full-text index (and claims that someone extracted before), we have the texts. Quotes are checked over
-the smallest number of documents, voices are counted over --sources sources. Both sides read the same documents;
+the smallest number of documents, voices are counted over --sources sources; its count of them is ended after --limit
+CPU seconds, and the ratio is then a lower bound. Both sides read the same documents;
 what each finds in them is printed beside the time, because it does not find the same.
 """
 
@@ -79,10 +80,10 @@ def voices(archive: Path, count: int) -> tuple[float, int]:
     return spent, len({row.cluster_id for row in clusters})
 
 
-def theirs(python: Path, archive: Path, count: int, stages: str) -> dict[str, Any]:
-    """What the driver prints."""
+def theirs(python: Path, archive: Path, count: int, stages: str, limit: int = 0) -> dict[str, Any]:
+    """What the driver prints; `limit` in CPU seconds."""
     driver = Path(__file__).with_name("peer_driver.py")
-    command = [str(python), str(driver), str(archive), str(count), stages]
+    command = [str(python), str(driver), str(archive), str(count), stages, str(limit)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
@@ -100,8 +101,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archive", type=Path)
     parser.add_argument("--peer-python", type=Path, required=True)
-    parser.add_argument("--documents", type=int, nargs="+", default=[100, 1000])
+    parser.add_argument("--documents", type=int, nargs="*", default=[100, 1000], help="none: voices only")
     parser.add_argument("--sources", type=int, default=3000, help="sources whose voices are counted; 0: none")
+    parser.add_argument("--limit", type=int, default=0, help="CPU seconds for the other's voices; 0: no limit")
     options = parser.parse_args()
     table = Table("stage", "ours, CPU s", "theirs, CPU s", "theirs / ours", "ours finds", "theirs finds")
 
@@ -131,9 +133,13 @@ def main() -> None:
     if options.sources:
         count = options.sources // SOURCES_A_DOCUMENT
         mine, clusters = voices(options.archive, count)
-        peer = theirs(options.peer_python, options.archive, count, "independence")
-        stage = f"voices of {peer['sources']} sources"
-        line(stage, mine, peer["seconds"]["independence"], f"{clusters} clusters", f"{peer['clusters']} clusters")
+        peer = theirs(options.peer_python, options.archive, count, "independence", options.limit)
+        stage, seconds = f"voices of {peer['sources']} sources", peer["seconds"]["independence"]
+        if peer["unfinished"]:
+            found = (f"{clusters} clusters", f"not finished after {seconds:.0f} s")
+            table.add_row(stage, f"{mine:.3f}", f"> {seconds:.0f}", f"> {seconds / mine:.0f}", *found)
+        else:
+            line(stage, mine, seconds, f"{clusters} clusters", f"{peer['clusters']} clusters")
     Console(width=150).print(table)
 
 

@@ -1,9 +1,10 @@
 """The other side of `peer.py`: runs the `hyperresearch` package on the first documents of a planted archive.
 
-    PYTHON_THAT_HAS_IT tests/benchmarks/peer_driver.py ARCHIVE DOCUMENTS STAGE[,STAGE ...]
+    PYTHON_THAT_HAS_IT tests/benchmarks/peer_driver.py ARCHIVE DOCUMENTS STAGE[,STAGE ...] [CPU_SECONDS]
 
 Stages: store, pairs, quotes, independence. Its own functions run over a database of its own schema, filled here as its
 import fills it: one note a source, one claim a planted claim. Prints one JSON object: CPU seconds and counts by stage.
+Independence is ended after CPU_SECONDS; `unfinished` then says so, and its seconds are those until then.
 Needs that package and nothing else.
 """
 
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import resource
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -36,14 +39,39 @@ _CLAIM = (
 )
 
 
-def main(archive: Path, count: int, stages: list[str]) -> None:
+class OutOfTimeError(BaseException):
+    """A stage has spent the CPU seconds it was given. No handler of `Exception` in the package may swallow it."""
+
+
+@contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Raises OutOfTimeError inside once so many CPU seconds have been spent (0: no limit)."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTimeError
+
+    signal.signal(signal.SIGXCPU, stop)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds if seconds else hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+
+
+def main(archive: Path, count: int, stages: list[str], limit: int) -> None:
     figures: dict[str, float] = {}
+    unfinished: list[str] = []
 
     @contextmanager
     def timed(name: str) -> Iterator[None]:
         started = time.process_time()
-        yield
-        figures[name] = figures.get(name, 0.0) + time.process_time() - started
+        try:
+            yield
+        except OutOfTimeError:
+            unfinished.append(name)
+        finally:
+            figures[name] = figures.get(name, 0.0) + time.process_time() - started
 
     with tempfile.TemporaryDirectory() as folder:
         db = get_connection(Path(folder) / "vault.db")
@@ -61,10 +89,10 @@ def main(archive: Path, count: int, stages: list[str]) -> None:
             with timed("quotes"):
                 totals["quotes"] += len(_check_quote_integrity(vault, db, name, text))
         if "independence" in stages:
-            with timed("independence"):
+            with timed("independence"), limited(limit):
                 totals["clusters"] = len(compute_independence(vault)["clusters"])
         db.close()
-    print(json.dumps({"seconds": figures, **totals}))
+    print(json.dumps({"seconds": figures, "unfinished": unfinished, **totals}))
 
 
 def _fill(db: sqlite3.Connection, archive: Path, count: int, timed) -> tuple[list[str], int]:  # type: ignore[no-untyped-def]
@@ -100,4 +128,4 @@ def _insert(db: sqlite3.Connection, source: dict) -> None:  # type: ignore[type-
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3].split(","))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3].split(","), int(sys.argv[4]) if sys.argv[4:] else 0)

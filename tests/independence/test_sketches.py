@@ -85,9 +85,10 @@ def test_sketches_side_by_side_keep_their_order() -> None:
 
 def test_many_pairs_are_joined_part_by_part_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     made = [sketch(source(str(k), text_of(k % 20, 400)), SETTINGS) for k in range(60)]
+    made += [sketch(source(f"short {k}", text_of(k, size)), SETTINGS) for k, size in enumerate((0, 9, 1_500))]
     columns = SketchColumns.of(made)
-    hosts = np.full(len(made), -1)
+    hosts = np.arange(len(made)) % 7 - 1
     whole = candidates(columns, hosts, SETTINGS)
     monkeypatch.setattr("verification_pipeline.independence.sketches._PART", 100)
     assert candidates(columns, hosts, SETTINGS) == whole
-    assert {(c.first % 20, c.second % 20) for c in whole} == {(k, k) for k in range(20)}
+    assert {(c.first % 20, c.second % 20) for c in whole if c.second < 60} == {(k, k) for k in range(20)}

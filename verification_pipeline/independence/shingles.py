@@ -20,7 +20,7 @@ from verification_pipeline.config import Independence
 from verification_pipeline.text.index import U64, IndexedText, WordIndex
 
 PHRASE_WORDS = 3
-_STOPS, _WIDE_STOPS = "!?", "。！？…"
+_STOPS, _WIDE_STOPS = ".!?", "。！？…"
 _ADDRESS = re.compile(r"https?://[^\s<>\"]*")
 _MIN_CAPITAL_RUN = 6  # words of a stretch before capitals say anything
 
@@ -38,8 +38,9 @@ def all_shingles(body: IndexedText, settings: Independence) -> U64:
         return np.empty(0, np.uint64)
     grams = index.grams(size)
     prose = _prose_words(body.text, index, settings)
-    if not prose.all():
-        whole = np.cumsum(np.concatenate(([0], prose)))
+    if prose is not None:
+        whole = np.zeros(len(index) + 1, np.int64)
+        np.add.accumulate(prose, out=whole[1:])
         grams = grams[whole[size:] - whole[:-size] == size]
     return grams
 
@@ -47,23 +48,39 @@ def all_shingles(body: IndexedText, settings: Independence) -> U64:
 def distinct(values: U64) -> U64:
     """Ascending, each once (numpy's own `unique` is four times slower on some thousand values)."""
     values = np.sort(values)
-    return values[np.concatenate(([True], values[1:] != values[:-1]))[: len(values)]]
+    new = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return values[new]
 
 
-def _prose_words(text: str, index: WordIndex, settings: Independence) -> NDArray[np.bool_]:
-    """For each word whether its stretch is prose."""
+def _prose_words(text: str, index: WordIndex, settings: Independence) -> NDArray[np.bool_] | None:
+    """For each word whether its stretch is prose; None where every word's is."""
     points = _points(text)
     cuts, by_line = _cuts(points)
-    stretch = np.searchsorted(cuts, index.starts)
-    words = np.bincount(stretch, minlength=len(by_line))
+    reached = np.full(len(by_line), len(index))  # words up to the end of each stretch
+    reached[:-1] = index.starts.searchsorted(cuts, side="right")
+    words = _steps(reached)
     skipped = by_line & (words < settings.short_line_words)
-    capital = _CAPITAL[points[index.starts]]
+    capital = _CAPITAL.take(points.take(index.starts))
     if np.count_nonzero(capital) < settings.capital_share * len(capital):
-        capitals = np.bincount(stretch[capital], minlength=len(by_line))
+        upto = np.zeros(len(index) + 1, np.int64)
+        np.add.accumulate(capital, out=upto[1:])
+        capitals = _steps(upto.take(reached))
         skipped |= (words >= _MIN_CAPITAL_RUN) & (capitals >= settings.capital_share * words)
-    for place in phrase_places(index, settings.boilerplate):
-        skipped[stretch[place]] = True
-    return ~skipped[stretch] & ~_in_addresses(text, index)
+    if phrases := phrase_places(index, settings.boilerplate):
+        skipped[reached.searchsorted(phrases, side="right")] = True
+    addressed = _in_addresses(text, index)
+    if addressed is None and not words[skipped].any():
+        return None
+    prose = np.repeat(~skipped, words)
+    return prose if addressed is None else prose & ~addressed
+
+
+def _steps(sums: NDArray[np.intp]) -> NDArray[np.intp]:
+    """What each of the running sums adds to the one before."""
+    steps = sums.copy()
+    steps[1:] -= sums[:-1]
+    return steps
 
 
 def _cuts(points: NDArray[np.uint8] | NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -72,33 +89,35 @@ def _cuts(points: NDArray[np.uint8] | NDArray[np.uint32]) -> tuple[NDArray[np.in
     A stop ends a stretch before white space or an ideograph; a line end does unless the next line is in lower case.
     """
     last = len(points) - 1
-    stops = points == ord(".")
+    ends = points == _NEWLINE
     for stop in _STOPS if points.dtype == np.uint8 else _STOPS + _WIDE_STOPS:
-        stops |= points == ord(stop)
-    ends = np.flatnonzero(stops)
-    ends = ends[(ends == last) | _AFTER_STOP[points[np.minimum(ends + 1, last)]]]
-    lines = np.flatnonzero(points == _NEWLINE)
-    lines = lines[~_LOWER[points[np.minimum(lines + 1, last)]]]
-    cuts = np.sort(np.concatenate((ends, lines)))
-    return cuts, np.append(points[cuts] == _NEWLINE, True)
+        ends |= points == ord(stop)
+    cuts = ends.nonzero()[0]
+    by_line = points.take(cuts) == _NEWLINE
+    following = points.take(np.minimum(cuts + 1, last))
+    kept = np.where(by_line, ~_LOWER.take(following), _AFTER_STOP.take(following) | (cuts == last)).nonzero()[0]
+    ended_by_line = np.ones(len(kept) + 1, dtype=bool)
+    by_line.take(kept, out=ended_by_line[:-1])
+    return cuts.take(kept), ended_by_line
 
 
-def _in_addresses(text: str, index: WordIndex) -> NDArray[np.bool_]:
-    """For each word whether it stands in a web address."""
-    spans = np.array([match.span() for match in _ADDRESS.finditer(text)], np.int64).reshape(-1, 2)
-    if not len(spans):
-        return np.zeros(len(index), dtype=bool)
-    k = np.searchsorted(spans[:, 0], index.starts, side="right") - 1
-    inside: NDArray[np.bool_] = (k >= 0) & (index.starts < spans[np.maximum(k, 0), 1])
+def _in_addresses(text: str, index: WordIndex) -> NDArray[np.bool_] | None:
+    """For each word whether it stands in a web address; None without any."""
+    if "://" not in text:
+        return None
+    inside = np.zeros(len(index), dtype=bool)
+    for match in _ADDRESS.finditer(text):
+        first, last = index.starts.searchsorted(match.span())
+        inside[first:last] = True
     return inside
 
 
 def phrase_places(index: WordIndex, phrases: tuple[str, ...]) -> list[int]:
     """First words of the places where a text holds one of the phrases (each of three words or more)."""
     table, known = _phrases(phrases)
-    grams = index.grams(PHRASE_WORDS)
+    grams = index.runs(PHRASE_WORDS)
     found: list[int] = []
-    for place in np.flatnonzero(table[grams & _LOW_BITS]).tolist():
+    for place in table.take(grams & _LOW_BITS).nonzero()[0].tolist():
         wholes = known.get(int(grams[place]), ())
         if any(np.array_equal(index.words[place : place + len(words)], words) for words in wholes):
             found.append(place)
@@ -111,7 +130,7 @@ def _phrases(phrases: tuple[str, ...]) -> tuple[NDArray[np.bool_], dict[int, lis
     table = np.zeros(int(_LOW_BITS) + 1, dtype=bool)
     known: dict[int, list[U64]] = {}
     for index in map(WordIndex.build, phrases):
-        for lead in index.grams(PHRASE_WORDS)[:1].tolist():
+        for lead in index.runs(PHRASE_WORDS)[:1].tolist():
             table[lead & int(_LOW_BITS)] = True
             known.setdefault(lead, []).append(index.words)
     return table, known

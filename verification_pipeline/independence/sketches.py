@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from verification_pipeline.records import Evidence
 I64 = NDArray[np.int64]
 
 _RANGE = 1 << 63  # shingle hashes are stored without their lowest bit, so that they fit a signed column
-_PART = 1 << 22  # hashes joined at a time, about, to bound memory
+_PART = 1 << 21  # hashes joined at a time, about, to bound memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,27 +125,25 @@ def candidates(columns: SketchColumns, hosts: I64, settings: Independence) -> li
     usable = np.flatnonzero((columns.n_shingles >= settings.min_shingles) & (sizes > 0))
     if len(usable) < 2:
         return []
-    rank = np.full(len(columns), -1, np.int64)
     ranked = usable[np.argsort(columns.hashes[columns.offsets[usable]], kind="stable")]
-    rank[ranked] = np.arange(len(ranked))
-    join = _Join(columns, hosts, rank, settings)
+    join = _Join(columns, hosts[ranked], ranked, settings)
     join.measure()
-    return _estimated(columns, hosts, ranked, join, settings)
+    return _estimated(columns, ranked, join, settings)
 
 
 class _Join:
-    """The shared hashes of all pairs, one range of the hash space after the other."""
+    """The shared hashes of all pairs of sketches, one range of the hash space after the other.
 
-    def __init__(self, columns: SketchColumns, hosts: I64, rank: I64, settings: Independence) -> None:
-        self._columns, self._hosts, self._rank, self._settings = columns, hosts, rank, settings
-        self._count = int(rank.max()) + 1
-        self._owners = np.repeat(np.arange(len(columns), dtype=np.int32), np.diff(columns.offsets))
-        parts = 1 + len(columns.hashes) // _PART
-        step = int(columns.hashes.max()) // parts + 1
-        self._bounds = [step * k for k in range(parts + 1)]
-        self.page = np.zeros(len(columns), np.int64)
+    Sketches are named by rank: their place in the order of their smallest hashes.
+    """
+
+    def __init__(self, columns: SketchColumns, hosts: I64, ranked: I64, settings: Independence) -> None:
+        self._columns, self.hosts, self._ranked, self._settings = columns, hosts, ranked, settings
+        self.sizes: I64 = np.diff(columns.offsets)[ranked]
+        self._parts = 1 + len(columns.hashes) // _PART
+        self.page = np.zeros(len(ranked), np.int64)
         """Hashes of each sketch that belong to the page around the text."""
-        self.site = np.zeros(len(columns), np.int64)
+        self.site = np.zeros(len(ranked), np.int64)
         """Further hashes that several pages of the sketch's site have."""
         self.pairs: I64 = np.empty(0, np.int64)
         """Codes of the pairs that share hashes: rank * count + rank, ascending."""
@@ -155,48 +152,67 @@ class _Join:
 
     @property
     def count(self) -> int:
-        """Number of ranked sketches."""
-        return self._count
+        """Number of sketches."""
+        return len(self._ranked)
 
     def measure(self) -> None:
         """Fill the figures, in two passes over the hashes: first how common they are, then who shares them."""
-        whole = [next(self._groups())] if len(self._bounds) == 2 else []  # one range: sorted once
-        common = np.zeros(len(self._columns), np.int64)
-        for _, owners, sizes in whole or self._groups():
-            common += np.bincount(owners[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=len(common))
-        share = common / np.maximum(1, np.diff(self._columns.offsets))
+        counts = self._counts()
+        whole = list(self._groups(counts)) if self._parts == 1 else []  # one range: sorted once
+        common = np.zeros(self.count, np.int64)
+        for _, ranks, sizes in whole or self._groups(counts):
+            common += np.bincount(ranks[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=self.count)
         every: list[I64] = [self.pairs]
         sited: list[I64] = [self.pairs]
-        for hashes, owners, sizes in whole or self._groups():
-            for found, into in zip(self._codes(hashes, owners, sizes, share), (every, sited), strict=True):
-                into.append(found)
+        for hashes, ranks, sizes in whole or self._groups(counts):
+            found = self._codes(hashes, ranks, sizes, common / self.sizes)
+            for codes, into in zip(found, (every, sited), strict=True):
+                into.append(codes)
         self.pairs, self.shared = np.unique(np.concatenate(every), return_counts=True)
-        by_site, counts = np.unique(np.concatenate(sited), return_counts=True)
+        by_site, by_site_counts = np.unique(np.concatenate(sited), return_counts=True)
         self.shared_by_site = np.zeros(len(self.pairs), np.int64)
-        self.shared_by_site[np.searchsorted(self.pairs, by_site)] = counts
+        self.shared_by_site[np.searchsorted(self.pairs, by_site)] = by_site_counts
 
-    def _groups(self) -> Iterator[tuple[I64, NDArray[np.int32], I64]]:
-        """Hashes in order with their owners by rank, and the sizes of the runs of equal hashes."""
-        every = self._columns.hashes
-        for low, high in pairwise(self._bounds):
-            inside = np.flatnonzero((every >= low) & (every < high))
-            inside = inside[self._rank[self._owners[inside]] >= 0]
-            hashes, owners = every[inside], self._owners[inside]
-            order = np.lexsort((self._rank[owners], hashes))
-            hashes, owners = hashes[order], owners[order]
+    def _counts(self) -> NDArray[np.unsignedinteger]:
+        """Hashes of each sketch (row, by rank) in each range (column)."""
+        if self._parts == 1:
+            return self.sizes.astype(np.uint64)[:, None]
+        hashes, offsets = self._columns.hashes, self._columns.offsets
+        step = int(hashes.max()) // self._parts + 1
+        narrow = np.min_scalar_type(int(np.diff(offsets).max()))
+        counts: NDArray[np.unsignedinteger] = np.empty((len(self._columns), self._parts), narrow)
+        some = max(1, _PART * len(counts) // len(hashes))
+        for first in range(0, len(counts), some):
+            inside = offsets[first : first + some + 1]
+            rows = np.repeat(np.arange(len(inside) - 1), np.diff(inside))
+            cells = rows * self._parts + hashes[inside[0] : inside[-1]] // step
+            cell_counts = np.bincount(cells, minlength=(len(inside) - 1) * self._parts)
+            counts[first : first + some] = cell_counts.reshape(-1, self._parts)
+        return counts[self._ranked]
+
+    def _groups(self, counts: NDArray[np.unsignedinteger]) -> Iterator[tuple[I64, NDArray[np.int32], I64]]:
+        """Hashes in order with the ranks of their sketches, and the sizes of the runs of equal hashes."""
+        reached = self._columns.offsets[self._ranked]
+        for part in range(self._parts):
+            taken = counts[:, part].astype(np.int64)
+            ends = np.cumsum(taken)
+            hashes = self._columns.hashes[np.repeat(reached - ends + taken, taken) + np.arange(ends[-1])]
+            order = np.argsort(hashes, kind="stable")
+            hashes = hashes[order]
+            ranks = np.repeat(np.arange(self.count, dtype=np.int32), taken)[order]
             starts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))[: len(hashes)]
-            yield hashes, owners, np.diff(np.append(starts, len(hashes)))
+            yield hashes, ranks, np.diff(np.append(starts, len(hashes)))
+            reached = reached + taken
 
-    def _codes(self, hashes: I64, owners: NDArray[np.int32], sizes: I64, share: NDArray[np.float64]) -> tuple[I64, I64]:
+    def _codes(self, hashes: I64, ranks: NDArray[np.int32], sizes: I64, share: NDArray[np.float64]) -> tuple[I64, I64]:
         """Codes of the pairs in each run, all and those of one site's own text; counts of what is left out."""
         settings, group = self._settings, np.repeat(np.arange(len(sizes)), sizes)
-        mean_share = np.bincount(group, weights=share[owners], minlength=len(sizes)) / np.maximum(1, sizes)
+        mean_share = np.bincount(group, weights=share[ranks], minlength=len(sizes)) / np.maximum(1, sizes)
         page = ((sizes >= settings.common_texts) & (mean_share < settings.common_share))[group]
-        site = self._of_site(hashes, owners) & ~page
-        self.page += np.bincount(owners[page], minlength=len(self.page))
-        self.site += np.bincount(owners[site], minlength=len(self.site))
+        site = self._of_site(hashes, ranks) & ~page
+        self.page += np.bincount(ranks[page], minlength=self.count)
+        self.site += np.bincount(ranks[site], minlength=self.count)
         reach = np.where(sizes > settings.followed, 2, settings.followed)[group]
-        ranks, hosts = self._rank[owners], self._hosts[owners]
         places = np.flatnonzero((sizes[group] > 1) & ~page)
         every, sited = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for lag in range(1, settings.followed + 1):
@@ -204,14 +220,15 @@ class _Join:
             places = places[group[places] == group[places + lag]]
             if not len(places):
                 break
-            codes = ranks[places] * self._count + ranks[places + lag]
+            left, right = ranks[places].astype(np.int64), ranks[places + lag]
+            codes = left * self.count + right
             every.append(codes)
-            sited.append(codes[site[places] & (hosts[places] == hosts[places + lag])])
+            sited.append(codes[site[places] & (self.hosts[left] == self.hosts[right])])
         return np.concatenate(every), np.concatenate(sited)
 
-    def _of_site(self, hashes: I64, owners: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def _of_site(self, hashes: I64, ranks: NDArray[np.int32]) -> NDArray[np.bool_]:
         """For each hash whether at least `settings.site_pages` pages of its owner's site have it."""
-        hosts = self._hosts[owners]
+        hosts = self.hosts[ranks]
         order = np.lexsort((hosts, hashes))
         new = np.concatenate(([True], (np.diff(hashes[order]) != 0) | (np.diff(hosts[order]) != 0)))[: len(order)]
         run = np.cumsum(new) - 1
@@ -221,17 +238,16 @@ class _Join:
         return marked & (hosts >= 0)
 
 
-def _estimated(columns: SketchColumns, hosts: I64, ranked: I64, join: _Join, settings: Independence) -> list[Candidate]:
+def _estimated(columns: SketchColumns, ranked: I64, join: _Join, settings: Independence) -> list[Candidate]:
     """The pairs whose samples below the lower of their limits agree enough."""
-    left, right = ranked[join.pairs // join.count], ranked[join.pairs % join.count]
-    sizes = np.diff(columns.offsets)
+    left, right = join.pairs // join.count, join.pairs % join.count
+    sizes, hosts, limits = join.sizes, join.hosts, columns.limits[ranked]
     own = sizes - join.page
     smaller = np.minimum(own[left], own[right])
-    unequal = np.flatnonzero(columns.limits[left] != columns.limits[right])
-    for k in unequal.tolist():
-        a, b = int(left[k]), int(right[k])
-        limit = int(min(columns.limits[a], columns.limits[b]))
-        smaller[k] = min(smaller[k], columns.below(a, limit), columns.below(b, limit))
+    for k in np.flatnonzero(limits[left] != limits[right]).tolist():
+        limit = int(min(limits[left[k]], limits[right[k]]))
+        below = (columns.below(int(ranked[rank[k]]), limit) for rank in (left, right))
+        smaller[k] = min(smaller[k], *below)
     estimates = join.shared / np.maximum(1, smaller)
     rest = np.minimum(own[left] - join.site[left], own[right] - join.site[right])
     apart = (hosts[left] == hosts[right]) & (hosts[left] >= 0)
@@ -242,7 +258,8 @@ def _estimated(columns: SketchColumns, hosts: I64, ranked: I64, join: _Join, set
         _PAGE_SHARE * np.minimum(join.page[left], join.page[right]) >= np.minimum(sizes[left], sizes[right])
     )
     kept = np.flatnonzero(estimates >= np.where(partial, settings.rest_share, settings.candidate_share))
-    first, second = np.minimum(left, right)[kept], np.maximum(left, right)[kept]
+    left, right = ranked[left[kept]], ranked[right[kept]]
+    first, second = np.minimum(left, right), np.maximum(left, right)
     order = np.lexsort((second, first, -estimates[kept]))
     rows = zip(estimates[kept][order].tolist(), first[order].tolist(), second[order].tolist(), strict=True)
     return [Candidate(*row) for row in rows]

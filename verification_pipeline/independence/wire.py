@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 from verification_pipeline.config import Independence
 from verification_pipeline.records import Source
-from verification_pipeline.text.index import IndexedText, WordIndex
+from verification_pipeline.text.index import U64, IndexedText, WordIndex
 
 _HEAD, _TAIL = 600, 800  # code points of a text in which datelines and credits stand
 _WORDS = 200  # words at least as far
+_REPORTING = "Reporting", "reporting"  # begins a credit line that is one agency's without its name
 _DASH = r"(?:--|[-–—―])"
 
 
@@ -24,8 +25,7 @@ def agency_in_text(body: IndexedText, settings: Independence) -> str | None:
     text, words = body.text, body.index.words
     parts = ((patterns.head, words[:_WORDS], text[:_HEAD]), (patterns.tail, words[-_WORDS:], text[-_TAIL:]))
     for pattern, near, part in parts:
-        named = not patterns.first_words.isdisjoint(near.tolist())
-        if named and (match := pattern.search(part)):
+        if patterns.may_name(near, part) and (match := pattern.search(part)):
             return patterns.agency_of(match)
     return None
 
@@ -43,15 +43,16 @@ def agency_of_source(source: Source, settings: Independence) -> str | None:
 
 
 class _Patterns:
-    """Head and tail patterns over all names of all agencies, and the hashes of the names' first words."""
+    """Head and tail patterns over all names of all agencies, and the names by the hash of their first word."""
 
     def __init__(self, settings: Independence) -> None:
         canonical = {form: name for name, forms in settings.agencies.items() for form in forms}
         self._canonical = canonical
         self.hosts = {host: name for name, hosts in settings.agency_hosts.items() for host in hosts}
-        self.first_words = frozenset(
-            word for form in (*canonical, "reporting") for word in WordIndex.build(form).words[:1].tolist()
-        )
+        self._forms: dict[int, list[str]] = {}
+        for form in (*canonical, *_REPORTING):
+            for first_word in WordIndex.build(form).words[:1].tolist():
+                self._forms.setdefault(first_word, []).append(form)
         longest_first = sorted(self._canonical, key=lambda form: (-len(form), form))
         name = "(?:" + "|".join(re.escape(form) for form in longest_first) + ")"
         self.publisher = re.compile(rf"(?P<publisher>{name})(?!\w)")
@@ -75,6 +76,14 @@ class _Patterns:
             r"|(?P<Reuters>\([Rr]eporting\sby\s[^()\n]{3,200};\s?[Ee]diting\sby\s[^()\n]{3,100}\))",
             re.MULTILINE,
         )
+
+    def may_name(self, words: U64, text: str) -> bool:
+        """Whether a text with these words holds a name of an agency, or the credit that needs none."""
+        known = self._forms.keys()
+        nearby = words.tolist()
+        if known.isdisjoint(nearby):
+            return False
+        return any(form in text for word in known & set(nearby) for form in self._forms[word])
 
     def agency_of(self, match: re.Match[str]) -> str:
         group = match.lastgroup or ""
