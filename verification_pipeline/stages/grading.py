@@ -99,6 +99,11 @@ def estimate(store: Store, scope: Scope) -> Estimate:
     return total
 
 
+def selected_items(store: Store, shard: int) -> Iterator[Item]:
+    """Every selected pair of a shard with its document and evidence."""
+    return _items(store, shard, store.read("documents", shard, columns=["document_key"])["document_key"].to_list())
+
+
 def _unread(store: Store, shard: int, keys: list[str], idle: list[str]) -> pl.DataFrame:
     """Rows of the pairs that no checker is given: uncheckable ones, those outside the sample, and of `idle` documents,
     which have no checker, all. No text is opened for them."""
