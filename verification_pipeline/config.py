@@ -381,8 +381,8 @@ class OpenAI(Section):
             "gpt-4.1-mini": Price(input=40, cached_input=10, output=160),
             "gpt-4.1-nano": Price(input=10, cached_input=2.5, output=40),
         },
-        description="By model; the provider's list prices of April 2025, when these models came out: check them against "
-        "today's. No entry: no money is counted.",
+        description="By model; the provider's list prices of April 2025, when these models came out: check "
+        "them against today's. No entry: no money is counted.",
     )
     budget_cents: float | None = Field(None, ge=0, description="Most that one run may cost; None: no limit.")
 

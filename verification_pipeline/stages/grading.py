@@ -66,7 +66,7 @@ class Grading:
         idle = [key for key in keys if isinstance(checkers[corpora[key]], NoChecker)]
         reading = sorted(set(keys) - set(idle))
         rows: list[VerdictRow] = []
-        for chunk in _chunks(_items(store, shard, reading)):
+        for chunk in chunks(_items(store, shard, reading)):
             for corpus in sorted({corpora[item.document.document_key] for item in chunk}):
                 checker = checkers[corpus]
                 items = [item for item in chunk if item.document.corpus == corpus]
@@ -91,7 +91,7 @@ def estimate(store: Store, scope: Scope) -> Estimate:
             raise UsageError(f"--estimate is for --checker openai: corpus {corpus!r} is read by {checker.name!r}")
     for shard in range(store.shards):
         stale = [work.document_key for work in loading.read_works(store, scope, shard)]
-        for chunk in _chunks(_items(store, shard, stale)):
+        for chunk in chunks(_items(store, shard, stale)):
             for corpus, checker in sorted(checkers.items()):
                 items = [item for item in chunk if item.document.corpus == corpus]
                 if items and isinstance(checker, LLMChecker):
@@ -145,7 +145,7 @@ def _items(store: Store, shard: int, keys: list[str]) -> Iterator[Item]:
             yield Item(pair, owned.document, evidence[pair.source_key or ""], evidence)
 
 
-def _chunks(items: Iterator[Item]) -> Iterator[list[Item]]:
+def chunks(items: Iterator[Item]) -> Iterator[list[Item]]:
     """Items in lists of bounded length that never cut a document in two."""
     chunk: list[Item] = []
     for item in items:
