@@ -11,9 +11,8 @@ from tests.support.archive import Archive
 from tests.support.questions import nights_archive
 from verification_pipeline import duckdb_file, queries
 from verification_pipeline.errors import StoreError
+from verification_pipeline.keys import shard_of
 from verification_pipeline.tables import TABLES, Table
-
-COPIED = len(list(duckdb_file._copied()))
 
 
 def built(archive: Archive, folder: Path) -> duckdb.DuckDBPyConnection:
@@ -157,10 +156,14 @@ def made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
+def with_files(folder: Path) -> list[str]:
+    return [table.name for table in duckdb_file._copied() if duckdb_file.files_of(folder, table.name)]
+
+
 def test_only_tables_whose_files_changed_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     archive = nights_archive()
     folder = archive.write(tmp_path / "tables")
-    assert len(made_anew(tmp_path, monkeypatch)) == COPIED
+    assert made_anew(tmp_path, monkeypatch) == with_files(folder)
     assert made_anew(tmp_path, monkeypatch) == []
     archive.frame("runs").slice(0, 1).write_parquet(folder / "runs.parquet")
     (folder / "quotes" / "000.parquet").unlink()
@@ -176,7 +179,7 @@ def test_a_file_that_somebody_wrote_into_is_made_anew(tmp_path: Path, monkeypatc
     built(nights_archive(), tmp_path).close()
     with duckdb.connect(str(tmp_path / "v.duckdb")) as connection:
         connection.execute("DELETE FROM pairs")
-    assert len(made_anew(tmp_path, monkeypatch)) == COPIED
+    assert made_anew(tmp_path, monkeypatch) == with_files(tmp_path / "tables")
     with duckdb.connect(str(tmp_path / "v.duckdb"), read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM pairs").fetchone() == (9,)
 
@@ -184,11 +187,11 @@ def test_a_file_that_somebody_wrote_into_is_made_anew(tmp_path: Path, monkeypatc
 def test_a_file_of_another_shape_or_none_of_ours_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     nights_archive().write(tmp_path / "tables")
     (tmp_path / "v.duckdb").write_bytes(b"not a database")
-    assert len(made_anew(tmp_path, monkeypatch)) == COPIED
+    assert made_anew(tmp_path, monkeypatch) == with_files(tmp_path / "tables")
     monkeypatch.setattr(duckdb_file, "_shape", lambda: "another")
     duckdb_file.build(tmp_path / "tables", tmp_path / "v.duckdb")
     monkeypatch.undo()
-    assert len(made_anew(tmp_path, monkeypatch)) == COPIED
+    assert made_anew(tmp_path, monkeypatch) == with_files(tmp_path / "tables")
     assert made_anew(tmp_path, monkeypatch) == []
 
 
@@ -196,3 +199,38 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"v\.duckdb cannot be built"):
         duckdb_file.build(tmp_path / "tables", tmp_path / "file" / "v.duckdb")
+
+
+def test_of_a_table_only_the_shards_that_changed_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    archive, shards = nights_archive(), 4
+    folder = tmp_path / "tables"
+    for name in ("pairs", "sources", "clusters", "fingerprints"):
+        data = archive.frame(name)
+        owner = "key" if name == "fingerprints" else "document_key"
+        spare = pl.col("source_key") if name == "sources" else pl.lit("f" * 32)
+        places = [shard_of(key, shards) for key in data.select(pl.coalesce(owner, spare)).to_series()]
+        (folder / name).mkdir(parents=True)
+        for shard in range(shards):
+            mine = data.filter(pl.Series([place == shard for place in places], dtype=pl.Boolean))
+            mine.write_parquet(folder / name / f"{shard:04d}.parquet")
+    duckdb_file.build(folder, tmp_path / "v.duckdb", shards=shards)
+    read: list[Path] = []
+    fill = duckdb_file._fill
+    monkeypatch.setattr(duckdb_file, "_fill", lambda c, t, files: read.extend(files) or fill(c, t, files))
+    fullest = {
+        name: max((folder / name).iterdir(), key=lambda p: len(pl.read_parquet(p))) for name in ("pairs", "sources")
+    }
+    for path in fullest.values():
+        pl.read_parquet(path).slice(1).write_parquet(path)
+    archive.frame("clusters").with_columns(document_key=pl.lit(None, pl.String)).write_parquet(
+        folder / "clusters" / "archive.parquet"
+    )
+    duckdb_file.build(folder, tmp_path / "v.duckdb", shards=shards)
+    assert sorted(read) == sorted([*fullest.values(), folder / "clusters" / "archive.parquet"])
+    duckdb_file.build(folder, tmp_path / "anew.duckdb")
+    with duckdb.connect(str(tmp_path / "v.duckdb"), read_only=True) as connection:
+        connection.execute(f"ATTACH '{tmp_path / 'anew.duckdb'}' AS anew (READ_ONLY)")
+        for name in ("pairs", "sources", "clusters", "fingerprints"):
+            for one, other in (("main", "anew.main"), ("anew.main", "main")):
+                differing = f"SELECT * FROM {one}.{name} EXCEPT ALL SELECT * FROM {other}.{name}"
+                assert connection.execute(differing).fetchall() == []

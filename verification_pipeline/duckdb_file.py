@@ -3,9 +3,9 @@
 A view of `sql/views` is a view, a question of `sql/analyses` a table function: `FROM statuses_on_day('2026-03-04')`.
 
 Built beside its place and renamed over it, so that a reader sees the old file or the new one, whole; a connection that
-is open on the old one keeps reading it. The new file starts as a copy of the old one: only tables whose Parquet files
-changed are read again. Types are stated, never guessed: ids that look like dates stay text. Receipts come without
-their JSON, which lies in Parquet and in files, and sketches without their hashes.
+is open on the old one keeps reading it. The new file starts as a copy of the old one: only Parquet files that changed
+are read again, in place of the rows of their shard. Types are stated, never guessed: ids that look like dates stay
+text. Receipts come without their JSON, which lies in Parquet and in files, and sketches without their hashes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ _TYPES: dict[type[pl.DataType], str] = {
 _BOOKKEEPING = """
 CREATE SCHEMA build;
 CREATE TABLE build.made (shape VARCHAR, modified_ns BIGINT);
-CREATE TABLE build.files (table_name VARCHAR, state VARCHAR);
+CREATE TABLE build.files (table_name VARCHAR, file VARCHAR, state VARCHAR);
 COMMENT ON TABLE build.made IS 'What this file was made by, and when: a file touched since is made anew.';
 COMMENT ON TABLE build.files IS 'Parquet files each table was read from: a table is read again when they change.';
 """
@@ -54,8 +55,10 @@ COMMENT ON TABLE build.files IS 'Parquet files each table was read from: a table
 Connection = duckdb.DuckDBPyConnection
 
 
-def build(store_tables: Path, target: Path, settings: DuckDBFile | None = None) -> dict[str, int]:
-    """Bring `target` up to the Parquet files under `store_tables`; rows by table.
+def build(
+    store_tables: Path, target: Path, settings: DuckDBFile | None = None, shards: int | None = None
+) -> dict[str, int]:
+    """Bring `target` up to the Parquet files under `store_tables`, of so many document shards; rows by table.
 
     A table without files is there, empty. StoreError names the table whose files cannot be read, or why the file
     cannot be written; `target` is then untouched.
@@ -66,7 +69,7 @@ def build(store_tables: Path, target: Path, settings: DuckDBFile | None = None) 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            rows = _built(store_tables, target, temporary, limits)
+            rows = _built(store_tables, target, temporary, limits, shards)
             _settle(temporary, target, limits)
         finally:
             _remove(temporary)
@@ -75,14 +78,16 @@ def build(store_tables: Path, target: Path, settings: DuckDBFile | None = None) 
     return rows
 
 
-def _built(store_tables: Path, target: Path, temporary: Path, limits: dict[str, Any]) -> dict[str, int]:
+def _built(
+    store_tables: Path, target: Path, temporary: Path, limits: dict[str, Any], shards: int | None
+) -> dict[str, int]:
     _remove(temporary)
     if not _reused(target, temporary, limits):
         _remove(temporary)
         with duckdb.connect(str(temporary), config=limits) as connection:
             _create(connection)
     with duckdb.connect(str(temporary), config=limits) as connection:
-        _refresh(connection, store_tables)
+        _refresh(connection, store_tables, shards)
         return {table.name: _count(connection, table) for table in _copied()}
 
 
@@ -125,7 +130,7 @@ def _shape() -> str:
     """Hash of everything but rows that goes into the file: tables, columns, words, statements, version of DuckDB."""
     tables = (f"{table.name}:{table.grain}:{table.key}:{list(columns_of(table))}" for table in _copied())
     asked = (f"{query.name}:{query.sql}" for query in (*queries.views(), *queries.analyses()))
-    return hash_of(duckdb.__version__, *tables, *asked)
+    return hash_of(duckdb.__version__, _BOOKKEEPING, *tables, *asked)
 
 
 def _create(connection: Connection) -> None:
@@ -184,27 +189,66 @@ def _words(sql: str) -> set[str]:
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _refresh(connection: Connection, store_tables: Path) -> None:
-    """Read the tables again whose files changed. They are emptied first and together, so that space is reused."""
-    known = dict(connection.execute("SELECT table_name, state FROM build.files").fetchall())
-    states = {table.name: _state(files_of(store_tables, table.name)) for table in _copied()}
-    changed = [table for table in _copied() if known.get(table.name) != states[table.name]]
-    for table in changed:
-        connection.execute(f"TRUNCATE {quoted(table.name)}")
-        connection.execute("DELETE FROM build.files WHERE table_name = $name", {"name": table.name})
+@dataclass(frozen=True, slots=True)
+class _Renewal:
+    """What of a table is read again: `files`, in place of the rows that `where` names."""
+
+    table: Table
+    where: str
+    files: list[Path]
+
+
+def _refresh(connection: Connection, store_tables: Path, shards: int | None) -> None:
+    """Read the files again that changed. Their rows are removed first and together, so that space is reused."""
+    known: dict[str, dict[str, str]] = {}
+    for name, file, state in connection.execute("SELECT table_name, file, state FROM build.files").fetchall():
+        known.setdefault(name, {})[file] = state
+    states = {
+        table.name: {str(file): _state(file) for file in files_of(store_tables, table.name)} for table in _copied()
+    }
+    renewals = [
+        renewal
+        for table in _copied()
+        for renewal in _renewals(table, known.get(table.name, {}), states[table.name], shards)
+    ]
+    for renewal in renewals:
+        connection.execute(f"DELETE FROM {quoted(renewal.table.name)} WHERE {renewal.where}")  # noqa: S608
+        connection.execute("DELETE FROM build.files WHERE table_name = $name", {"name": renewal.table.name})
     connection.execute("CHECKPOINT")
-    for table in changed:
-        _fill(connection, table, files_of(store_tables, table.name))
-        connection.execute(
-            "INSERT INTO build.files VALUES ($name, $state)", {"name": table.name, "state": states[table.name]}
-        )
+    for renewal in renewals:
+        _fill(connection, renewal.table, renewal.files)
+    for name in {renewal.table.name for renewal in renewals}:
+        rows = [(name, file, state) for file, state in states[name].items()]
+        if rows:
+            connection.executemany("INSERT INTO build.files VALUES (?, ?, ?)", rows)
     connection.execute("CHECKPOINT")
 
 
-def _state(files: list[Path]) -> str:
-    """What tells one version of files from another: files are only ever replaced whole, by renaming."""
-    stats = ((str(file), file.stat()) for file in files)
-    return hash_of(*(f"{name}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}" for name, stat in stats))
+def _renewals(table: Table, known: dict[str, str], states: dict[str, str], shards: int | None) -> Iterator[_Renewal]:
+    """The files of a table that changed, each in place of its own rows where those can be told and are few."""
+    changed = [file for file in known.keys() | states.keys() if known.get(file) != states.get(file)]
+    if not changed:
+        return
+    if shards is None or "document_key" not in table.schema or 2 * len(changed) > len(states):
+        yield _Renewal(table, "true", [Path(file) for file in states])
+        return
+    for file in sorted(changed):
+        where = _rows_of(table, Path(file).stem, shards)
+        yield _Renewal(table, where, [Path(file)] if file in states else [])
+
+
+def _rows_of(table: Table, shard: str, shards: int) -> str:
+    """The rows of one shard's file, by the rule that puts them there (`keys.shard_of`)."""
+    if not shard.isdecimal():
+        return "document_key IS NULL"
+    owner = "coalesce(document_key, source_key)" if table.name == "sources" else "document_key"
+    return f"('0x' || substr({owner}, 1, 8))::UBIGINT % {shards} = {int(shard)}"
+
+
+def _state(file: Path) -> str:
+    """What tells one version of a file from another: files are only ever replaced whole, by renaming."""
+    stat = file.stat()
+    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
 
 
 def _fill(connection: Connection, table: Table, files: list[Path]) -> None:

@@ -85,7 +85,9 @@ def close(night: Night) -> dict[str, int]:
     costs = record_costs(night)  # before the run counts as finished: it looks back to the last one that did
     record_run(night, finished=True)
     set_baseline(night)
-    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file)
+    duckdb_file.build(
+        store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file, store.shards
+    )
     exposure.write_file(store)
     fleet.write(store)
     night.progress("closing", 1, 1)

@@ -192,7 +192,7 @@ def _ask(store: Store, works: pl.DataFrame, registers: Registers, days: Days, cl
 
 def _publish(store: Store) -> None:
     """Bring the DuckDB file up to date, so that SQL sees what a sweep between two nights learnt."""
-    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb")
+    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", shards=store.shards)
 
 
 def _stored(store: Store) -> sweep.Stored:
