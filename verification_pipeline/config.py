@@ -36,11 +36,14 @@ class Section(BaseModel):
 
 
 class Limits(Section):
-    """Sizes beyond which an input is recorded as too large instead of read."""
+    """Sizes beyond which an input is recorded as too large instead of read, and the longest that one may take."""
 
     document_chars: int = Field(2_000_000, gt=0, description="Longest document that is read, code points.")
     source_chars: int = Field(4_000_000, gt=0, description="Longest source text that is read, code points.")
     file_bytes: int = Field(64_000_000, gt=0, description="Largest single document or source file, bytes.")
+    document_seconds: float = Field(
+        300, gt=0, description="Longest that the reading of one document may take: a slower one is recorded as failed."
+    )
 
 
 class Corpus(Section):

@@ -77,3 +77,18 @@ def test_markers_that_were_not_read_fail_their_document_and_no_other(tmp_path, m
     store = verify(tmp_path / "out", harbour(tmp_path / "harbour"))
     assert "99 tokens look like markers" in store.read_all("failures")["reason"].item()
     assert store.read_all("pairs").height == 4
+
+
+def test_a_document_that_takes_too_long_does_not_hold_up_the_rest(tmp_path, monkeypatch):
+    real = reading.citations.extract
+
+    def extract(document, *others):
+        while document.document_id == "mill":
+            pass
+        return real(document, *others)
+
+    monkeypatch.setattr(reading.citations, "extract", extract)
+    store = verify(tmp_path / "out", harbour(tmp_path / "harbour"), limits={"document_seconds": 0.2})
+    (reason,) = store.read_all("failures")["reason"]
+    assert reason.startswith("TimeoutError: not done within 0.2 s")
+    assert store.read_all("pairs").height == 4

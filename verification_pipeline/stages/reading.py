@@ -20,6 +20,7 @@ from verification_pipeline.dois.mentions import find_mentions
 from verification_pipeline.errors import PipelineError
 from verification_pipeline.independence import Overlaps, cluster_document, sketch
 from verification_pipeline.keys import hash_of, shard_of
+from verification_pipeline.patience import at_most
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.receipts.code import find_unattributed_code
 from verification_pipeline.receipts.scaffold import find_leaks
@@ -151,9 +152,11 @@ def _flush(rows: dict[str, list[Any]], frames: dict[str, list[pl.DataFrame]]) ->
 def _read_or_say_why(
     store: Store, scope: Scope, shard: int, owned: loading.Owned, reader: loading.TextReader
 ) -> Mapping[str, Iterable[Any]]:
-    """The rows of one document; a document on which the code fails becomes a row of `failures` and the rest goes on."""
+    """The rows of one document; one on which the code fails, or takes too long, becomes a row of `failures` and the
+    rest goes on."""
     try:
-        return _read(store, scope, shard, owned, reader)
+        with at_most(scope.settings[owned.document.corpus].limits.document_seconds):
+            return _read(store, scope, shard, owned, reader)
     except (PipelineError, MemoryError):
         raise
     except Exception as error:
