@@ -436,6 +436,11 @@ class Quotes(Section):
         "film", "song", "episode", "poem", "video", "post", "blog", "artikel", "studie", "buch", "livre", "étude",
         "libro", "artículo",
     )  # fmt: skip
+    speech_cues: tuple[str, ...] = (
+        "说", "說", "称", "稱", "指出", "表示", "写道", "寫道", "写到", "认为", "認為", "强调", "強調", "提出", "提到",
+        "记载", "記載", "原文", "引述", "引用", "规定", "規定", "宣布", "警告", "回应", "回應", "坦言", "透露", "解释",
+        "解釋", "呼吁", "问", "答", "云", "曰", "道", "言", "述べ", "語っ", "話し", "書い", "によれば", "によると",
+    )  # fmt: skip
     title_min_words: int = Field(3, ge=1, description="Fewer long words than this show no capitalisation.")
     title_capitals: float = Field(0.85, gt=0, le=1, description="Share of capitalised long words of a title.")
 

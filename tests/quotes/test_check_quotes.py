@@ -628,6 +628,30 @@ def test_a_block_that_nothing_announces_is_never_failed() -> None:
 @pytest.mark.parametrize(
     ("document", "status"),
     [
+        ("这类“渡轮停运后的短期替代交通方案”仍待评估 [1]。", "not-checked"),
+        ("改革重点是“渡轮航线、港口收费、夜间班次的统一管理”，见报告 [1]。", "not-checked"),
+        ("いわゆる「冬の夜の渡し船の運休をめぐる問題」を扱う [1]。", "not-checked"),
+        ("他说“渡轮停运后的短期替代交通方案”仍待评估 [1]。", "not-found"),
+        ("报告的结论：“渡轮停运后的短期替代交通方案”仍待评估 [1]。", "not-found"),
+        ("这类“渡轮停运了，港口整个冬天关闭”仍待评估 [1]。", "not-found"),
+        ("这类“渡轮停运后的短期替代交通方案” [1] 仍待评估。", "not-found"),
+        ("彼は「冬の夜の渡し船の運休をめぐる問題」と述べた [1]。", "not-found"),
+    ],
+)
+def test_a_chinese_phrase_is_failed_only_where_something_says_it_is_quoted(document: str, status: str) -> None:
+    (row,) = quotes_of(document, "港口每天九点开门。")
+    assert row.status == status
+
+
+def test_a_chinese_phrase_that_nothing_announces_is_still_compared() -> None:
+    document = "这类“渡轮停运后的短期替代交通方案”仍待评估 [1]。"
+    assert [row.status for row in quotes_of(document, "谈渡轮停运后的短期替代交通方案。")] == ["verified"]
+    assert [row.status for row in quotes_of(document, "谈渡轮停运后的长期替代交通方案。")] == ["altered"]
+
+
+@pytest.mark.parametrize(
+    ("document", "status"),
+    [
         ("It found [1]:\n\n> The ferry “never” ran on any winter Sunday.", "not-found"),
         ("It found this [1].\n\n> The ferry never ran on any winter Sunday.", "not-found"),
         ("> The ferry never ran on any winter Sunday.\n> — The keeper, in his diary [1]", "not-found"),

@@ -24,6 +24,8 @@ __all__ = ["SHORT", "QuoteRow", "Status", "check_quotes"]
 
 Status = Literal["verified", "altered", "not-found", "not-checked"]
 
+_SET_OFF = {"aside": "block", "coined": "phrase"}
+
 SHORT = "shorter than a quotation that is checked"
 """Reason of a verified row that proves nothing by itself: where such a span fails, it gets no row."""
 
@@ -87,8 +89,8 @@ def check_quotes(
         if asked not in answered:
             answered[asked] = _check(*asked, sources, frozenset(unreadable), settings)
         outcome = answered[asked]
-        if span.kind == "aside" and outcome.status == "not-found" and outcome.found_in is None:
-            outcome = _Outcome("not-checked", reason="block that nothing announces as another's words")
+        if span.kind in ("aside", "coined") and outcome.status == "not-found" and outcome.found_in is None:
+            outcome = _Outcome("not-checked", reason=f"{_SET_OFF[span.kind]} that nothing announces as another's words")
         if size < settings.min_words:
             if outcome.status != "verified" or not cited.anything:
                 continue

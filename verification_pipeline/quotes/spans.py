@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from verification_pipeline.config import Quotes
@@ -17,12 +17,16 @@ from verification_pipeline.quotes import blocks, marks
 from verification_pipeline.quotes.blocks import Range, Segment
 from verification_pipeline.text.index import WordIndex
 
-Kind = Literal["inline", "block", "aside", "unclosed"]
+Kind = Literal["inline", "block", "aside", "coined", "unclosed"]
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _CITED_YEAR_BEFORE = re.compile(r"\((?:1[89]|20)\d\d[a-z]?\)\.$")
 _NAMED_AFTER = re.compile(r"[\s*_,]{0,5}\(?(?:(?:1[89]|20)\d\d[a-z]?\)|arXiv|doi:|https?://|ISBN|ISSN)")
 _COINED = re.compile(r"[→⇒↔⟶]|\s[+＋=]\s|(?<=[\u3040-\u9fff）])[+＋/—–-](?=[\u3040-\u9fff（])")
+_CLAUSE = re.compile("[，。；！？…,;!?]|——")
+_SENTENCE_START = re.compile("[。！？；\n]")
+_SPOKEN_AFTER = re.compile("[，,]?(?:と|って|との|[^，。；！？\\s]{0,8}(?:说|說|称|稱|指出|表示|写道|寫道))")
+_CITED_AFTER = re.compile(r"[\s*_，。,.)）]{0,4}(?:\[|【|（[^（）]{0,40}\d{4})")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _LAST_WORD = re.compile(r"([^\W\d_]+)[:,]?\s*$")
 _LEAD_CHARS = 40
@@ -33,8 +37,8 @@ _SENTENCE_END = ".!?。！？"
 class QuotedSpan:
     """Quoted words document[start:end]; with their marks they take document[outer_start:outer_end].
 
-    `kind`: in quotation marks, a block quote, a block quote that nothing announces as another's words (aside), or an
-    opening mark that nothing closes.
+    `kind`: in quotation marks, a block quote, a block quote that nothing announces as another's words (aside), a phrase
+    in marks likewise (coined), or an opening mark that nothing closes.
     """
 
     start: int
@@ -54,7 +58,8 @@ def quoted_spans(text: str, prose: Sequence[Range], settings: Quotes) -> list[Qu
     found += _in_marks(segments, text)
     readable = _merged(prose)
     kept = [span for span in found if any(_inside(readable, place) for place in (span.start, span.end - 1))]
-    return [span for span in _outermost(kept) if span.kind != "inline" or not _names(text, span, settings)]
+    quotations = (span for span in _outermost(kept) if span.kind != "inline" or not _names(text, span, settings))
+    return [replace(span, kind="coined") if _is_coined(text, span, settings) else span for span in quotations]
 
 
 def size_in_words(words: str, settings: Quotes) -> float:
@@ -151,6 +156,21 @@ def _meets(taken: Sequence[Range], span: QuotedSpan) -> bool:
     """Whether a span overlaps one of the ascending, disjoint ranges."""
     k = bisect_right(taken, (span.outer_end - 1, 1 << 62)) - 1
     return k >= 0 and taken[k][1] > span.outer_start
+
+
+def _is_coined(text: str, span: QuotedSpan, settings: Quotes) -> bool:
+    """Whether marks may set off a phrase of the author's own, as Chinese and Japanese do at any length.
+
+    It has no clause of its own, no one is said to speak, and no citation follows at once.
+    """
+    words = text[span.start : span.end]
+    ideographs = sum(map(marks.is_ideograph, words))
+    if span.kind != "inline" or 2 * ideographs < len(words) or _CLAUSE.search(words):
+        return False
+    before = _SENTENCE_START.split(text[max(0, span.outer_start - _LEAD_CHARS) : span.outer_start])[-1]
+    announced = before.rstrip(f" {marks.TRANSPARENT}").endswith((":", "：", ",", "，"))
+    spoken = any(cue in before for cue in settings.speech_cues) or _SPOKEN_AFTER.match(text, span.outer_end)
+    return not (announced or spoken or _CITED_AFTER.match(text, span.outer_end))
 
 
 def _names(text: str, span: QuotedSpan, settings: Quotes) -> bool:
