@@ -13,7 +13,6 @@ import dagster as dg
 from assets import resources
 from assets.jobs import nightly
 from verification_pipeline import config
-from verification_pipeline.checkers.llm import batch
 from verification_pipeline.checkers.llm.ledger import Ledger
 from verification_pipeline.config import Settings
 from verification_pipeline.corpora import places
@@ -98,6 +97,8 @@ def batch_finished(_: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg
     if not folder.is_dir():
         yield dg.SkipReason("no model was asked yet")
         return
+    from verification_pipeline.checkers.llm import batch  # slow to load, and only an open batch needs the client
+
     with Ledger(folder) as ledger:
         progress = batch.advance(ledger, _settings().checker.openai)
     if progress.collected:
