@@ -10,9 +10,11 @@ from typing import Any
 
 import dagster as dg
 
+from verification_pipeline.bucket import Bucket, place_of
 from verification_pipeline.corpus.archive import open_archive
-from verification_pipeline.errors import StoreBusy, UsageError
+from verification_pipeline.errors import NoStore, StoreBusy, UsageError
 from verification_pipeline.night import Night, Options, open_night
+from verification_pipeline.store import Store
 
 DEFAULT_OUT = "out/nightly"
 _PAUSE_SECONDS = 10.0
@@ -21,7 +23,8 @@ _PAUSE_SECONDS = 10.0
 @dg.resource(
     description="Where the store is and which corpora are verified; assets get the open night.",
     config_schema={
-        "out": dg.Field(str, default_value=DEFAULT_OUT, description="Folder of the store."),
+        "out": dg.Field(str, default_value=DEFAULT_OUT, description="Folder or address of the store."),
+        "local": dg.Field(str, default_value="", description="Folder for copies, where the store is an address."),
         "corpora": dg.Field([str], default_value=[], description="Corpora; none: the embedded sample."),
         "config_file": dg.Field(str, default_value="", description="Settings file (TOML)."),
         "workers": dg.Field(int, default_value=0, description="Worker processes; 0: all cores."),
@@ -32,7 +35,7 @@ def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
     """Open the night for the length of a run."""
     given = context.resource_config
     options = Options(
-        out=Path(given["out"]),
+        out=place_of(given["out"], given["local"] or None),
         corpora=tuple(map(Path, given["corpora"])),
         config_file=Path(given["config_file"]) if given["config_file"] else None,
         workers=given["workers"] or os.cpu_count() or 1,
@@ -62,7 +65,8 @@ def from_environment() -> dg.ResourceDefinition:
 def _environment(_: Mapping[str, Any]) -> dict[str, Any]:
     file = config_file()
     return {
-        "out": str(out()),
+        "out": os.environ.get("VERIFICATION_OUT", DEFAULT_OUT),
+        "local": os.environ.get("VERIFICATION_LOCAL", ""),
         "corpora": [str(path) for path in corpora()],
         "config_file": "" if file is None else str(file),
         "workers": int(os.environ.get("VERIFICATION_WORKERS", "0")),
@@ -70,9 +74,17 @@ def _environment(_: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def out() -> Path:
-    """VERIFICATION_OUT: the folder of the store."""
-    return Path(os.environ.get("VERIFICATION_OUT", DEFAULT_OUT))
+def out() -> Path | Bucket:
+    """VERIFICATION_OUT: the folder or address of the store; VERIFICATION_LOCAL: the folder for copies of the latter."""
+    return place_of(os.environ.get("VERIFICATION_OUT", DEFAULT_OUT), os.environ.get("VERIFICATION_LOCAL"))
+
+
+def opened() -> Store | None:
+    """The store of these variables, if there is one yet."""
+    try:
+        return Store.open(out(), create=False)
+    except NoStore:
+        return None
 
 
 def config_file() -> Path | None:

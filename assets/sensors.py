@@ -13,12 +13,12 @@ import dagster as dg
 from assets import resources
 from assets.jobs import nightly
 from verification_pipeline import config
+from verification_pipeline.bucket import Bucket
 from verification_pipeline.checkers.llm.ledger import Ledger
 from verification_pipeline.config import Settings
 from verification_pipeline.corpora import places
 from verification_pipeline.corpus.archive import open_archive
 from verification_pipeline.stages.works import last_registers
-from verification_pipeline.store import Store
 
 SETTLED_SECONDS = 60.0
 """A file or corpus that was modified since is still being copied."""
@@ -42,8 +42,8 @@ def corpus_arrived(_: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg
 
 
 def _known_corpora() -> set[str]:
-    out = resources.out()
-    return set(places(Store.open(out, create=False))) if (out / "store.json").exists() else set()
+    store = resources.opened()
+    return set() if store is None else set(places(store))
 
 
 def _last_modified(corpus: Path) -> float:
@@ -80,10 +80,8 @@ def register_renewed(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequ
 def _register_file() -> Path | None:
     """The file of the settings, else that of the last night."""
     named = _settings().registers.retraction_watch
-    out = resources.out()
-    if named is None and (out / "store.json").exists():
-        return last_registers(Store.open(out, create=False)).retraction_watch
-    return named
+    store = resources.opened() if named is None else None
+    return named if store is None else last_registers(store).retraction_watch
 
 
 @dg.sensor(
@@ -93,7 +91,8 @@ def _register_file() -> Path | None:
 )
 def batch_finished(_: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """Poll the batches of VERIFICATION_OUT; no run is held open while a provider works."""
-    folder = resources.out() / "llm"
+    out = resources.out()
+    folder = (out.folder if isinstance(out, Bucket) else out) / "llm"
     if not folder.is_dir():
         yield dg.SkipReason("no model was asked yet")
         return

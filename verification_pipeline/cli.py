@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from polars import DataFrame
 
+    from verification_pipeline.bucket import Bucket
     from verification_pipeline.checkers.llm.money import Spent
     from verification_pipeline.config import Registers
     from verification_pipeline.night import Night, Options
@@ -45,11 +46,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option("--out", help="Folder of the store.", file_okay=False)]
+Out = Annotated[str, typer.Option("--out", help="Folder of the store, or an address such as s3://bucket/prefix.")]
 Config = Annotated[Path | None, typer.Option("--config", help="Settings file (TOML).", dir_okay=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
-DEFAULT_OUT = Path("out/nightly")
+DEFAULT_OUT = "out/nightly"
 _NARROWEST = 10  # signs of a column that can still be read
 _PIPED_WIDTH = 120  # of a page of text where no terminal says how wide it is
 
@@ -132,7 +133,7 @@ def run(
 
     overrides = _overrides(checker, sample, seed, llm_mode, budget)
     count = workers or os.cpu_count() or 1
-    options = Options(out, tuple(corpus or ()), config, overrides, tuple(document or ()), recheck, count, html)
+    options = Options(_place(out), tuple(corpus or ()), config, overrides, tuple(document or ()), recheck, count, html)
     with _progress(as_json) as progress, open_night(options, progress) as night:
         _execute("selection" if estimate else "nightly", night)
         if estimate:
@@ -143,7 +144,7 @@ def run(
         spent = spending(night.store, night.run_id, night.started_at)
     if as_json:
         told = {
-            "out": str(out),
+            "out": out,
             "run_id": night.run_id,
             **summary.as_json(),
             "spending": [asdict(one) for one in spent],
@@ -151,7 +152,7 @@ def run(
         }
         _print_json(json.dumps(told, ensure_ascii=False) + "\n")
     else:
-        _print_summary(summary, spent, waivers, out, options)
+        _print_summary(summary, spent, waivers, night.store, options)
     if not summary.complete:
         raise typer.Exit(3)
     if gate and (summary.failed or summary.not_verified):
@@ -247,7 +248,7 @@ def _progress(quiet: bool) -> Iterator[Progress]:
         yield advance
 
 
-def _print_summary(summary: Summary, spent: Sequence[Spent], waivers: Audit, out: Path, options: Options) -> None:
+def _print_summary(summary: Summary, spent: Sequence[Spent], waivers: Audit, store: Store, options: Options) -> None:
     names = ", ".join(str(path) for path in options.corpora) or "the embedded sample"
     print(f"Verified {_one_line(names)}")
     print(
@@ -282,14 +283,21 @@ def _print_summary(summary: Summary, spent: Sequence[Spent], waivers: Audit, out
         )
     for line in told:
         print(f"              {_one_line(line)}")
-    root = _one_line(str(out))
-    print(f"Receipts in {root}/receipts, tables in {root}/tables, SQL in {root}/verification.duckdb")
+    root, here = _one_line(store.name), _one_line(str(store.root))
+    print(f"Receipts in {root}/receipts, tables in {root}/tables, SQL in {here}/verification.duckdb")
 
 
-def _store(out: Path) -> Store:
+def _place(out: str) -> Path | Bucket:
+    """What --out names; VERIFICATION_LOCAL says where copies of an object store's files lie."""
+    from verification_pipeline.bucket import place_of
+
+    return place_of(out, os.environ.get("VERIFICATION_LOCAL"))
+
+
+def _store(out: str) -> Store:
     from verification_pipeline.store import Store
 
-    return Store.open(out, create=False)
+    return Store.open(_place(out), create=False)
 
 
 @app.command()
@@ -445,10 +453,10 @@ def _lines(path: Path) -> list[str]:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
-def _opened(out: Path) -> Store:
+def _opened(out: str) -> Store:
     from verification_pipeline.store import Store
 
-    return Store.open(out)
+    return Store.open(_place(out))
 
 
 @app.command()
@@ -650,7 +658,7 @@ def doctor(
     from verification_pipeline import config as settings_of
     from verification_pipeline.operations.doctor import examine
 
-    found = list(examine(out, settings_of.read_toml(config) if config else {}, online=online))
+    found = list(examine(_place(out), settings_of.read_toml(config) if config else {}, online=online))
     if as_json:
         _print_json(json.dumps([asdict(one) for one in found], ensure_ascii=False) + "\n")
     else:

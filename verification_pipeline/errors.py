@@ -3,6 +3,7 @@
 PipelineError            anything below; the command prints its message as one line
 ├── UsageError           bad option, configuration or input path        (exit status 2)
 ├── StoreError           a store that cannot be read or does not match  (exit status 2)
+│   ├── NoStore          there is none yet
 │   └── ContractError    a table that breaks its registered schema or a sum that must hold
 ├── StoreBusy            another run holds the store                    (exit status 3)
 ├── WorkerLost           a worker process was killed                    (exit status 3)
@@ -20,6 +21,10 @@ class UsageError(PipelineError):
 
 class StoreError(PipelineError):
     """The store is missing, of another shape, or damaged."""
+
+
+class NoStore(StoreError):
+    """There is no store yet where one was named."""
 
 
 class ContractError(StoreError):

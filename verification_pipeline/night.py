@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from verification_pipeline import config, corpora, shipped
+from verification_pipeline.bucket import Bucket
 from verification_pipeline.config import Settings
 from verification_pipeline.corpus.archive import Archive, open_archive
 from verification_pipeline.errors import UsageError
@@ -27,7 +28,7 @@ from verification_pipeline.store import Store
 class Options:
     """What a person asks for, before anything is opened."""
 
-    out: Path
+    out: Path | Bucket
     corpora: tuple[Path, ...] = ()
     """Empty: the embedded sample."""
     config_file: Path | None = None

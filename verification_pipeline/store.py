@@ -17,8 +17,8 @@ import os
 import secrets
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -27,13 +27,16 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from verification_pipeline import migrations, swap
-from verification_pipeline.errors import StoreBusy, StoreError
+from verification_pipeline.bucket import Bucket
+from verification_pipeline.errors import NoStore, StoreBusy, StoreError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.tables import TABLES, check, empty, sort_keys
 
 MANIFEST = "store.json"
 DEFAULT_SHARDS = 16
 _TEXTS_PER_ROW_GROUP = 64  # a text is read with its group: few, so that one alone is cheap
+_LISTING_SECONDS = 60.0
+"""How long a run waits for a reader on this machine that learns what lies on the object store."""
 _CACHED_ROW_GROUPS = 4
 
 
@@ -44,38 +47,46 @@ class Store:
     root: Path
     shards: int
     secret: str
+    bucket: Bucket | None = None
+    """Where the files are kept if not in `root`, which then holds copies of them."""
 
     @classmethod
-    def open(cls, root: Path, *, create: bool = True, shards: int | None = None) -> Store:
-        """Open the store in `root`, making it when `create`, with so many shards (None: as it has, or the default).
+    def open(cls, out: Path | Bucket, *, create: bool = True, shards: int | None = None) -> Store:
+        """Open the store in `out`, making it when `create`, with so many shards (None: as it has, or the default).
 
         One that an earlier version wrote is migrated, a reshard that was killed while it swapped is completed.
         StoreError: absent, unwritable, damaged, of a later version or with other shards. StoreBusy: cannot be migrated.
         """
-        swap.complete(root)
+        bucket = out if isinstance(out, Bucket) else None
+        root = out.folder if isinstance(out, Bucket) else out
+        if bucket is None:
+            swap.complete(root)
+        else:
+            bucket.refresh()
         manifest = root / MANIFEST
-        if not manifest.exists():
+        store = cls(root, shards or DEFAULT_SHARDS, "", bucket)
+        if not store.fetch(manifest):
             if not create:
-                raise StoreError(f"{root} holds no store (no {MANIFEST}): name the folder given as --out to `run`")
+                raise NoStore(f"{store.name} holds no store (no {MANIFEST}): name what was given as --out to `run`")
             try:
-                cls(root, shards or DEFAULT_SHARDS, secrets.token_hex(32)).write_manifest()
+                replace(store, secret=secrets.token_hex(32)).write_manifest()
             except OSError as error:
-                raise StoreError(f"the output folder {root} cannot be written: {error.strerror}") from error
+                raise StoreError(f"{store.name} cannot be written: {error.strerror or error}") from error
         try:
             body = json.loads(manifest.read_text("utf-8"))
-            store = cls(root, int(body["shards"]), str(body["secret"]))
+            store = cls(root, int(body["shards"]), str(body["secret"]), bucket)
             found = int(body["format"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{manifest} is damaged ({error}); restore it or start a new --out folder") from error
         if found > migrations.FORMAT:
             raise StoreError(
-                f"{root} was written in store format {found} by a later version; this one reads up to format "
+                f"{store.name} was written in store format {found} by a later version; this one reads up to format "
                 f"{migrations.FORMAT}: install that version"
             )
         if shards is not None and shards != store.shards:
             raise StoreError(
-                f"{root} has {store.shards} document shards and the configuration says {shards}: correct store.shards, "
-                f"or run `verification-pipeline reshard --out {root} --shards {shards}`"
+                f"{store.name} has {store.shards} document shards and the configuration says {shards}: correct "
+                f"storage.shards, or run `verification-pipeline reshard --out {store.name} --shards {shards}`"
             )
         if (found, body.get("schema")) != (migrations.FORMAT, migrations.schema()):
             with store.locked():
@@ -91,31 +102,39 @@ class Store:
             "secret": self.secret,
             "schema": migrations.schema(),
         }
-        write_bytes(self.root / MANIFEST, json.dumps(body, indent=1).encode())
+        self.write_file(self.root / MANIFEST, json.dumps(body, indent=1).encode())
+
+    @property
+    def name(self) -> str:
+        """What a person calls the store: its folder or address."""
+        return str(self.root) if self.bucket is None else self.bucket.url
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the store for one run. StoreBusy at once when another run does; a killed run frees it."""
-        path = self.root / ".lock"
-        lock = FileLock(path)
+        lock = FileLock(self.root / ".lock")
         try:
-            lock.acquire(timeout=0)
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=0 if self.bucket is None else _LISTING_SECONDS)
         except Timeout:
             holder = _read_or(self.root / ".holder", "unknown")
             raise StoreBusy(f"another run holds {self.root} ({holder}); wait for it to end") from None
         except OSError as error:
             raise StoreError(f"the output folder {self.root} cannot be written: {error.strerror}") from error
         try:
-            _write_bytes(self.root / ".holder", f"process {os.getpid()}".encode())
-            for leftover in self.root.glob("tables/**/.*.tmp"):
-                leftover.unlink(missing_ok=True)
-            swap.discard(self.root)
-            yield
+            with nullcontext() if self.bucket is None else self.bucket.leased():
+                write_bytes(self.root / ".holder", f"process {os.getpid()}".encode())
+                for leftover in self.root.glob("tables/**/.*.tmp"):
+                    leftover.unlink(missing_ok=True)
+                swap.discard(self.root)
+                yield
         finally:
             lock.release()
 
     def holder(self) -> str | None:
         """Who holds the store at this moment; None while nobody does."""
+        if self.bucket is not None:
+            return self.bucket.holder()
         path = self.root / ".lock"
         if not path.exists():
             return None
@@ -127,8 +146,55 @@ class Store:
         lock.release()
         return None
 
+    # ---- files: every path is one below `root`
+
+    def exists(self, path: Path) -> bool:
+        """Whether the store has this file."""
+        return path.exists() if self.bucket is None else self.bucket.exists(path)
+
+    def fetch(self, path: Path) -> bool:
+        """Have the current version of a file in its place, to be read there; False when the store has none."""
+        return path.exists() if self.bucket is None else self.bucket.fetch(path)
+
+    def names(self, prefix: str) -> list[str]:
+        """Names below `root` of the store's files that lie in a folder, sorted."""
+        if self.bucket is not None:
+            return self.bucket.names(f"{prefix}/")
+        found = (self.root / prefix).rglob("*")
+        return sorted(str(path.relative_to(self.root).as_posix()) for path in found if path.is_file())
+
+    def write_file(self, path: Path, body: bytes) -> None:
+        """Write a file whole or not at all, making its folder."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.write_bytes(body)
+        self._settle(temporary, path)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+        path.unlink() if self.bucket is None else self.bucket.remove(path)
+
+    def _settle(self, temporary: Path, path: Path) -> None:
+        """Flush a finished temporary file to the disk, or put it, and give it its name."""
+        if self.bucket is None:
+            _settle(temporary, path)
+        else:
+            self.bucket.put(temporary, path)
+
+    def tables_folder(self) -> Path:
+        """The folder of the tables, with every file of theirs but the texts in its place."""
+        for name in TABLES if self.bucket is not None else ():
+            if name != "texts":
+                self.files(name)
+        return self.root / "tables"
+
     def path(self, name: str, shard: int | None = None, stage: str | None = None) -> Path:
         """The file of a table, or of its shard; without a shard, that of rows which belong to no document."""
+        path = self._place(name, shard, stage)
+        self.fetch(path)
+        return path
+
+    def _place(self, name: str, shard: int | None, stage: str | None) -> Path:
         if TABLES[name].partitioning == "archive":
             return self.root / "tables" / f"{name}.parquet"
         folder = self.root / "tables" / name
@@ -158,7 +224,12 @@ class Store:
         if TABLES[name].partitioning == "archive":
             path = self.path(name)
             return [path] if path.exists() else []
-        return sorted((self.root / "tables" / name).glob("**/[!.]*.parquet"))
+        return self._below(f"tables/{name}")
+
+    def _below(self, prefix: str) -> list[Path]:
+        """The Parquet files that lie in a folder, each fetched."""
+        paths = [self.root / name for name in self.names(prefix)]
+        return [path for path in paths if path.suffix == ".parquet" and path.name[0] != "." and self.fetch(path)]
 
     def read_all(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Every shard of a partitioned table, in shard order."""
@@ -166,12 +237,18 @@ class Store:
 
     def write(self, name: str, data: pl.DataFrame, shard: int | None = None, *, stage: str | None = None) -> None:
         """Check, sort and write a table (or one shard). ContractError before anything is written."""
-        self.replace(name, self.path(name, shard, stage), data)
+        self.replace(name, self._place(name, shard, stage), data)
 
     def replace(self, name: str, path: Path, data: pl.DataFrame) -> None:
         """Check, sort and write the rows of one of a table's files. ContractError before anything is written."""
         check(name, data, str(path.relative_to(self.root)))
-        _write_frame(path, data.sort(sort_keys(name), nulls_last=True))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.stem}.tmp")
+        with _told(path):
+            data.sort(sort_keys(name), nulls_last=True).write_parquet(
+                temporary, compression="zstd", compression_level=3, statistics=True
+            )
+            self._settle(temporary, path)
 
     # ---- texts: append-only, fetched by hash
 
@@ -195,7 +272,7 @@ class Store:
         )
         for path in old:
             if path != part:
-                path.unlink()
+                self.remove(path)
 
     def _write_texts(self, shard: int, texts: Iterable[tuple[str, str]], held: set[str]) -> tuple[int, Path | None]:
         """One new part with the texts that are not `held`, each once; how many, and the part."""
@@ -226,12 +303,12 @@ class Store:
             temporary.unlink()
             return 0, None
         part = folder / f"{name}.parquet"
-        _settle(temporary, part)
+        self._settle(temporary, part)
         return added, part
 
     def text_parts(self, shard: int) -> list[Path]:
         """The files that hold a shard's texts."""
-        return sorted((self.root / "tables" / "texts" / f"{shard:04d}").glob("*.parquet"))
+        return self._below(f"tables/texts/{shard:04d}")
 
     def iterate_texts(self, shard: int) -> Iterator[tuple[str, str]]:
         """(hash, text) of every text of a shard, in stored order; memory stays flat. OSError, ArrowException."""
@@ -298,14 +375,6 @@ def _flush_texts(writer: pq.ParquetWriter, schema: pa.Schema, batch: list[tuple[
     return hash_of(name, *shas)
 
 
-def _write_frame(path: Path, data: pl.DataFrame) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.tmp")
-    with _told(path):
-        data.write_parquet(temporary, compression="zstd", compression_level=3, statistics=True)
-        _settle(temporary, path)
-
-
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
     """A disk that is full or read-only is one clear StoreError, whichever library met it."""
@@ -316,16 +385,12 @@ def _told(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be written: {why}; what was stored before is sound, run again") from error
 
 
-def _write_bytes(path: Path, body: bytes) -> None:
+def write_bytes(path: Path, body: bytes) -> None:
+    """Write a file of this machine's own whole or not at all, making its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_bytes(body)
     _settle(temporary, path)
-
-
-def write_bytes(path: Path, body: bytes) -> None:
-    """Write a file whole or not at all, making its folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _write_bytes(path, body)
 
 
 def _settle(temporary: Path, path: Path) -> None:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from verification_pipeline import pages, queries
 from verification_pipeline.fleet.charts import Line, Point, trend
 from verification_pipeline.stages.receipt_files import receipt_path
-from verification_pipeline.store import Store, write_bytes
+from verification_pipeline.store import Store
 
 FILE = "fleet.html"
 _WHOLE = "*"
@@ -55,7 +55,7 @@ def write(store: Store) -> Path:
     path = store.root / FILE
     with duckdb.connect(str(store.root / "verification.duckdb"), read_only=True) as asked:
         asked.execute("SET TimeZone = 'UTC'")
-        write_bytes(path, render(asked, store).encode())
+        store.write_file(path, render(asked, store).encode())
     return path
 
 
@@ -129,4 +129,4 @@ def _link(store: Store, row: Row) -> str | None:
         return None
     path = receipt_path(store, row["corpus"], row["document_id"], row["document_key"])
     readable = path.with_suffix(".html")
-    return f"receipts/{(readable if readable.exists() else path).name}"
+    return f"receipts/{(readable if store.exists(readable) else path).name}"

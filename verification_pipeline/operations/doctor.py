@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from verification_pipeline import config
+from verification_pipeline.bucket import Bucket
 from verification_pipeline.config import Registers, Settings
-from verification_pipeline.errors import StoreError
+from verification_pipeline.errors import NoStore, StoreBusy, StoreError
 from verification_pipeline.operations import health, machine, reach, staleness
 from verification_pipeline.operations.findings import Finding, Probe, told
 from verification_pipeline.stages.works import last_registers
 from verification_pipeline.store import Store
 
 
-def examine(out: Path, base: Mapping[str, Any], *, online: bool) -> Iterator[Finding]:
+def examine(out: Path | Bucket, base: Mapping[str, Any], *, online: bool) -> Iterator[Finding]:
     """Findings about this machine, the store in `out` and, on request, the servers that the settings name.
 
     `base` is a configuration as read from a file; registers that it does not name are those of the last night.
@@ -24,15 +25,14 @@ def examine(out: Path, base: Mapping[str, Any], *, online: bool) -> Iterator[Fin
     settings = config.load(base)
     yield from told("versions", machine.versions)
     yield from told("memory", machine.processors)
-    yield from told("disk", partial(machine.disk, out))
+    yield from told("disk", partial(machine.disk, out.folder if isinstance(out, Bucket) else out))
     store = None
-    if (out / "store.json").exists():
-        try:
-            store = Store.open(out, create=False)
-        except StoreError as error:
-            yield Finding("store", "failed", str(error), "see docs/operations.md, Repairs")
-    else:
-        yield Finding("store", "warning", f"{out} holds no store yet", "run")
+    try:
+        store = Store.open(out, create=False)
+    except NoStore as error:
+        yield Finding("store", "warning", str(error), "run")
+    except (StoreError, StoreBusy) as error:
+        yield Finding("store", "failed", str(error), "see docs/operations.md, Repairs")
     for subject, probe in _probes(store, settings, base, online):
         yield from told(subject, probe)
 

@@ -56,10 +56,11 @@ def tables(store: Store) -> Iterator[Finding]:
 
 def _foreign(store: Store) -> Iterator[Path]:
     """Files under tables/ that no table of this registry and number of shards has."""
-    for path in sorted((store.root / "tables").rglob("*.parquet")):
+    for name in store.names("tables"):
+        path = store.root / name
         first = path.relative_to(store.root / "tables").parts[0].removesuffix(".parquet")
         shard = path.parent.name if first == "texts" else path.stem
-        if path.name.startswith("."):
+        if path.name.startswith(".") or path.suffix != ".parquet":
             continue
         if first not in TABLES or (shard.isdigit() and int(shard) >= store.shards):
             yield path
@@ -130,7 +131,10 @@ def outputs(store: Store) -> Iterator[Finding]:
     if not runs.height:
         return
     if not path.is_file():
-        yield Finding("duckdb", "warning", f"{path.name} is missing", "run again: it is built from the tables")
+        advice = "run again: it is built from the tables"
+        if store.bucket is not None:
+            advice = "it lies on the machine that ran the night; a run here builds another"
+        yield Finding("duckdb", "warning", f"{path.name} is missing", advice)
     else:
         yield _duckdb(path, str(runs["run_id"][-1]))
     yield _receipt_files(store)
@@ -158,7 +162,7 @@ def _receipt_files(store: Store) -> Finding:
         documents = store.read("documents", shard, columns=["document_key", "corpus", "document_id"])
         for key, corpus, document_id in documents.join(current, on="document_key", how="semi").iter_rows():
             count += 1
-            missing += not receipt_path(store, corpus, document_id, key).exists()
+            missing += not store.exists(receipt_path(store, corpus, document_id, key))
     if missing:
         words = f"{missing} of {count} receipts have no file under receipts/"
         return Finding("receipts", "warning", words, "run again with --recheck: files are written with their rows")

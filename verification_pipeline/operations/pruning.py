@@ -11,7 +11,7 @@ Each step may be killed. It decides by what stays, which no step touches: the ne
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -60,7 +60,7 @@ def prune(store: Store, *, keep_nights: int | None = None, before: date | None =
         texts, text_bytes = _texts(store, _texts_named(store, stays), dry_run)
         rows = {"receipts": receipts, "texts": texts, **_nights(store, cutoff, dry_run)}
         if not dry_run:
-            duckdb_file.build(store.root / "tables", store.root / "verification.duckdb")
+            duckdb_file.build(store.tables_folder(), store.root / "verification.duckdb", shards=store.shards)
     return Pruned(cutoff, rows, files, receipt_bytes + file_bytes + text_bytes)
 
 
@@ -141,15 +141,14 @@ def _files(store: Store, stays: Stays, dry_run: bool) -> tuple[int, int]:
     living = set(store.read_all("documents", ["document_key"])["document_key"])
     living.update(*(kept["document_key"] for kept in stays))
     going = [path for path in _receipt_files(store) if (key := _key_of(path)) is not None and key not in living]
-    size = sum(path.stat().st_size for path in going)
+    size = sum(path.stat().st_size for path in going if store.fetch(path))
     for path in going if not dry_run else ():
-        path.unlink()
+        store.remove(path)
     return len(going), size
 
 
-def _receipt_files(store: Store) -> Iterator[Path]:
-    folder = store.root / "receipts"
-    return (path for path in folder.iterdir()) if folder.is_dir() else iter(())
+def _receipt_files(store: Store) -> list[Path]:
+    return [store.root / name for name in store.names("receipts")]
 
 
 def _key_of(path: Path) -> str | None:

@@ -36,6 +36,8 @@ def reshard(store: Store, shards: int, progress: Progress = lambda *_: None) -> 
     """Rewrite a store to so many shards. UsageError: not a possible number. StoreBusy, StoreError."""
     if not 1 <= shards <= MOST_SHARDS:
         raise UsageError(f"--shards {shards}: use 1 to {MOST_SHARDS}")
+    if store.bucket is not None:
+        raise UsageError(f"{store.name} is on an object store, where tables cannot be swapped: verify into a new --out")
     with store.locked():
         if shards == store.shards:
             return Resharded(0, 0, store.shards, shards)
@@ -52,7 +54,7 @@ def reshard(store: Store, shards: int, progress: Progress = lambda *_: None) -> 
         new.write_manifest()
         swap.carry_out(store.root)
     moved = replace(store, shards=shards)
-    duckdb_file.build(moved.root / "tables", moved.root / "verification.duckdb")
+    duckdb_file.build(moved.root / "tables", moved.root / "verification.duckdb", shards=shards)
     return Resharded(rows, texts, store.shards, shards)
 
 

@@ -86,7 +86,7 @@ def close(night: Night) -> dict[str, int]:
     record_run(night, finished=True)
     set_baseline(night)
     duckdb_file.build(
-        store.root / "tables", store.root / "verification.duckdb", night.settings.duckdb_file, store.shards
+        store.tables_folder(), store.root / "verification.duckdb", night.settings.duckdb_file, store.shards
     )
     exposure.write_file(store)
     fleet.write(store)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from verification_pipeline import queries
-from verification_pipeline.store import Store, write_bytes
+from verification_pipeline.store import Store
 
 FILE = "retractions.csv"
 _VIEW = "views/retracted_citations"
@@ -45,16 +44,16 @@ def on_days(store: Store, statuses: pl.DataFrame, first: date, last: date) -> pl
 def newly_affected(store: Store) -> pl.DataFrame:
     """Rows of now that fail a document's gate and that the file of the last finished night does not hold."""
     now = _current(retracted_citations(store)).filter("blocks")
-    return now.join(_blocked_before(store.root / FILE), on=_KEY, how="anti", maintain_order="left")
+    return now.join(_blocked_before(store), on=_KEY, how="anti", maintain_order="left")
 
 
 def write_file(store: Store) -> bool:
     """Write OUT/retractions.csv if what it says changed; whether it did."""
     table = _current(retracted_citations(store)).with_columns(pl.col("flags", "registers").list.join(" "))
     path, body = store.root / FILE, table.write_csv().encode()
-    if path.is_file() and path.read_bytes() == body:
+    if store.fetch(path) and path.read_bytes() == body:
         return False
-    write_bytes(path, body)
+    store.write_file(path, body)
     return True
 
 
@@ -62,8 +61,10 @@ def _current(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("retracted_to").is_null()).drop("retracted_to", "first_look")
 
 
-def _blocked_before(path: Path) -> pl.DataFrame:
+def _blocked_before(store: Store) -> pl.DataFrame:
     """Keys of the rows of a file that fail a gate; a file that is missing or not ours holds none."""
+    path = store.root / FILE
+    store.fetch(path)
     try:
         rows = pl.read_csv(path, infer_schema=False)
         return rows.filter(pl.col("blocks") == "true").select(_KEY)

@@ -17,7 +17,7 @@ import polars as pl
 from verification_pipeline.receipts import page
 from verification_pipeline.shards import Scope
 from verification_pipeline.stages import loading
-from verification_pipeline.store import Store, write_bytes
+from verification_pipeline.store import Store
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _STEM_CHARS = 60
@@ -38,15 +38,15 @@ def write_receipts(store: Store, receipts: pl.DataFrame, documents: pl.DataFrame
 
         def write(row: tuple[str, str, str, str]) -> None:
             corpus, document_id, key, receipt = row
-            _write_if_other(receipt_path(store, corpus, document_id, key), receipt.encode() + b"\n")
+            _write_if_other(store, receipt_path(store, corpus, document_id, key), receipt.encode() + b"\n")
 
         for _ in pool.map(write, _named(documents, current)):
             pass
 
 
-def _write_if_other(path: Path, body: bytes) -> None:
-    if not path.exists() or path.read_bytes() != body:
-        write_bytes(path, body)
+def _write_if_other(store: Store, path: Path, body: bytes) -> None:
+    if not store.fetch(path) or path.read_bytes() != body:
+        store.write_file(path, body)
 
 
 def write_pages(store: Store, scope: Scope, shard: int, *, every: bool, moved: Collection[str]) -> int:
@@ -61,20 +61,22 @@ def write_pages(store: Store, scope: Scope, shard: int, *, every: bool, moved: C
     stale = {
         key: path
         for corpus, document_id, key, receipt_id in _named(documents, heads.select("document_key", "receipt_id"))
-        if _must_write(path := receipt_path(store, corpus, document_id, key).with_suffix(".html"), receipt_id, every)
+        if _must_write(
+            store, path := receipt_path(store, corpus, document_id, key).with_suffix(".html"), receipt_id, every
+        )
     }
     if not stale:
         return 0
     text_of = loading.text_lookup(store, shard)
     receipts = loading.of_documents(store.read("receipts", shard), list(stale)).filter(pl.col("current"))
     for key, receipt in receipts.select("document_key", "receipt").iter_rows():
-        write_bytes(stale[key], page.render(orjson.loads(receipt), text_of).encode())
+        store.write_file(stale[key], page.render(orjson.loads(receipt), text_of).encode())
     return len(stale)
 
 
-def _must_write(path: Path, receipt_id: str, every: bool) -> bool:
+def _must_write(store: Store, path: Path, receipt_id: str, every: bool) -> bool:
     """Whether a page is missing (and wanted) or shows another receipt; a page says in its head which one it shows."""
-    if not path.exists():
+    if not store.fetch(path):
         return every
     with path.open("rb") as file:
         return page.mark(receipt_id).encode() not in file.read(_HEAD_BYTES)

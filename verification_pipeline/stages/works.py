@@ -21,7 +21,7 @@ from verification_pipeline.dois.statuses import WORKS, extended
 from verification_pipeline.errors import UsageError
 from verification_pipeline.night import Night
 from verification_pipeline.shards import Scope
-from verification_pipeline.store import Store, write_bytes
+from verification_pipeline.store import Store
 
 TABLES = ("doi_lookups", "doi_notices", "doi_statuses")
 _REGISTERS_FILE = "registers.json"
@@ -78,14 +78,14 @@ def remember_registers(store: Store, registers: Registers) -> None:
     if registers.retraction_watch is not None:
         told["retraction_watch"] = str(registers.retraction_watch.absolute())
     path, body = store.root / _REGISTERS_FILE, json.dumps(told, indent=1, sort_keys=True).encode() + b"\n"
-    if not path.is_file() or path.read_bytes() != body:
-        write_bytes(path, body)
+    if not store.fetch(path) or path.read_bytes() != body:
+        store.write_file(path, body)
 
 
 def last_registers(store: Store) -> Registers:
     """The registers of the last night; none before the first. UsageError: a damaged file."""
     path = store.root / _REGISTERS_FILE
-    if not path.is_file():
+    if not store.fetch(path):
         return Registers()
     try:
         return Registers.model_validate_json(path.read_bytes())
@@ -192,7 +192,7 @@ def _ask(store: Store, works: pl.DataFrame, registers: Registers, days: Days, cl
 
 def _publish(store: Store) -> None:
     """Bring the DuckDB file up to date, so that SQL sees what a sweep between two nights learnt."""
-    duckdb_file.build(store.root / "tables", store.root / "verification.duckdb", shards=store.shards)
+    duckdb_file.build(store.tables_folder(), store.root / "verification.duckdb", shards=store.shards)
 
 
 def _stored(store: Store) -> sweep.Stored:
