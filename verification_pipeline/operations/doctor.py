@@ -29,8 +29,9 @@ def examine(out: Path | Bucket, base: Mapping[str, Any], *, online: bool) -> Ite
     store = None
     try:
         store = Store.open(out, create=False)
-    except NoStore as error:
-        yield Finding("store", "warning", str(error), "run")
+    except NoStore:
+        name = out.url if isinstance(out, Bucket) else out
+        yield Finding("store", "warning", f"{name} holds no store yet", "run")
     except (StoreError, StoreBusy) as error:
         yield Finding("store", "failed", str(error), "see docs/operations.md, Repairs")
     for subject, probe in _probes(store, settings, base, online):
