@@ -27,6 +27,7 @@ I64 = NDArray[np.int64]
 
 _RANGE = 1 << 63  # shingle hashes are stored without their lowest bit, so that they fit a signed column
 _PART = 1 << 21  # hashes joined at a time, about, to bound memory
+_BLOCK = 1 << 20  # shared hashes whose pairs are estimated at a time, about
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +129,20 @@ def candidates(columns: SketchColumns, hosts: I64, settings: Independence) -> li
     ranked = usable[np.argsort(columns.hashes[columns.offsets[usable]], kind="stable")]
     join = _Join(columns, hosts[ranked], ranked, settings)
     join.measure()
-    return _estimated(columns, ranked, join, settings)
+    found = [_estimated(columns, ranked, join, pairs, settings) for pairs in join.pairs()]
+    estimates, first, second = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((second, first, -estimates))
+    rows = zip(estimates[order].tolist(), first[order].tolist(), second[order].tolist(), strict=True)
+    return [Candidate(*row) for row in rows]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of sketches, and how many hashes each pair shares, in all and of its one site's own."""
+
+    left: I64
+    right: I64
+    shared: I64
+    shared_by_site: I64
 
 
 class _Join:
@@ -145,10 +159,9 @@ class _Join:
         """Hashes of each sketch that belong to the page around the text."""
         self.site = np.zeros(len(ranked), np.int64)
         """Further hashes that several pages of the sketch's site have."""
-        self.pairs: I64 = np.empty(0, np.int64)
-        """Codes of the pairs that share hashes: rank * count + rank, ascending."""
-        self.shared: I64 = self.pairs
-        self.shared_by_site: I64 = self.pairs
+        self._every: list[I64] = []
+        """Codes of the pairs that share a hash, rank * count + rank, once a hash; ascending in each range."""
+        self._sited: list[I64] = []
 
     @property
     def count(self) -> int:
@@ -162,16 +175,22 @@ class _Join:
         common = np.zeros(self.count, np.int64)
         for _, ranks, sizes in whole or self._groups(counts):
             common += np.bincount(ranks[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=self.count)
-        every: list[I64] = [self.pairs]
-        sited: list[I64] = [self.pairs]
         for hashes, ranks, sizes in whole or self._groups(counts):
             found = self._codes(hashes, ranks, sizes, common / self.sizes)
-            for codes, into in zip(found, (every, sited), strict=True):
+            for codes, into in zip(found, (self._every, self._sited), strict=True):
+                codes.sort()
                 into.append(codes)
-        self.pairs, self.shared = np.unique(np.concatenate(every), return_counts=True)
-        by_site, by_site_counts = np.unique(np.concatenate(sited), return_counts=True)
-        self.shared_by_site = np.zeros(len(self.pairs), np.int64)
-        self.shared_by_site[np.searchsorted(self.pairs, by_site)] = by_site_counts
+
+    def pairs(self) -> Iterator[_Pairs]:
+        """The pairs that share hashes, a block of left sides at a time."""
+        blocks = 1 + sum(map(len, self._every)) // _BLOCK
+        for first in range(blocks):
+            low, high = (self.count * (self.count * k // blocks) for k in (first, first + 1))
+            codes, shared = np.unique(_between(self._every, low, high), return_counts=True)
+            by_site, counts = np.unique(_between(self._sited, low, high), return_counts=True)
+            shared_by_site = np.zeros(len(codes), np.int64)
+            shared_by_site[np.searchsorted(codes, by_site)] = counts
+            yield _Pairs(codes // self.count, codes % self.count, shared, shared_by_site)
 
     def _counts(self) -> NDArray[np.unsignedinteger]:
         """Hashes of each sketch (row, by rank) in each range (column)."""
@@ -238,9 +257,16 @@ class _Join:
         return marked & (hosts >= 0)
 
 
-def _estimated(columns: SketchColumns, ranked: I64, join: _Join, settings: Independence) -> list[Candidate]:
-    """The pairs whose samples below the lower of their limits agree enough."""
-    left, right = join.pairs // join.count, join.pairs % join.count
+def _between(parts: Sequence[I64], low: int, high: int) -> I64:
+    """The codes of a range out of parts that are each in order."""
+    return np.concatenate([part[slice(*np.searchsorted(part, (low, high)))] for part in parts])
+
+
+def _estimated(
+    columns: SketchColumns, ranked: I64, join: _Join, pairs: _Pairs, settings: Independence
+) -> tuple[NDArray[np.float64], I64, I64]:
+    """Estimate and sketches of the pairs whose samples below the lower of their limits agree enough."""
+    left, right, shared, shared_by_site = pairs
     sizes, hosts, limits = join.sizes, join.hosts, columns.limits[ranked]
     own = sizes - join.page
     smaller = np.minimum(own[left], own[right])
@@ -248,21 +274,18 @@ def _estimated(columns: SketchColumns, ranked: I64, join: _Join, settings: Indep
         limit = int(min(limits[left[k]], limits[right[k]]))
         below = (columns.below(int(ranked[rank[k]]), limit) for rank in (left, right))
         smaller[k] = min(smaller[k], *below)
-    estimates = join.shared / np.maximum(1, smaller)
+    estimates = shared / np.maximum(1, smaller)
     rest = np.minimum(own[left] - join.site[left], own[right] - join.site[right])
     apart = (hosts[left] == hosts[right]) & (hosts[left] >= 0)
     apart &= rest >= np.maximum(_LEAST_REST, settings.site_rest * np.minimum(own[left], own[right]))
-    estimates[apart] = ((join.shared - join.shared_by_site) / np.maximum(1, rest))[apart]
+    estimates[apart] = ((shared - shared_by_site) / np.maximum(1, rest))[apart]
     estimates = np.minimum(1.0, estimates)
     partial = apart | (
         _PAGE_SHARE * np.minimum(join.page[left], join.page[right]) >= np.minimum(sizes[left], sizes[right])
     )
     kept = np.flatnonzero(estimates >= np.where(partial, settings.rest_share, settings.candidate_share))
     left, right = ranked[left[kept]], ranked[right[kept]]
-    first, second = np.minimum(left, right), np.maximum(left, right)
-    order = np.lexsort((second, first, -estimates[kept]))
-    rows = zip(estimates[kept][order].tolist(), first[order].tolist(), second[order].tolist(), strict=True)
-    return [Candidate(*row) for row in rows]
+    return estimates[kept], np.minimum(left, right), np.maximum(left, right)
 
 
 _PAGE_SHARE = 5  # one sample in so many is enough of the page to judge a pair by the rest

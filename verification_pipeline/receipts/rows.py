@@ -18,7 +18,7 @@ from verification_pipeline.receipts.inputs import ReceiptInputs, RunInfo
 
 Row = dict[str, Any]
 
-_CHUNK = 1_000  # documents whose rows are Python objects at one time
+_CHUNK = 100  # documents whose rows are Python objects at one time
 
 NEVER_ASKED = ("no identifier", "not asked", "no register asked")
 """Reasons of works that no register was asked about: unchecked, not unavailable."""
