@@ -1,7 +1,5 @@
 """Step 4: probabilities from scores, and the file that is shipped.
 
-    python -m training.calibrate --work DIR --out verification_pipeline/checkers/embedded/model.npz
-
 Curves are fitted on scores of rows whose group the scoring models did not see. What the scores are worth is learned
 inside the sets (each with a constant of its own), how probable that makes a verdict over all of them together.
 Probabilities of the rows of sets that were trained on, by curves fitted on the other folds, go to `answers.npz` in the
@@ -10,7 +8,6 @@ work folder.
 
 from __future__ import annotations
 
-import argparse
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,9 +15,9 @@ import numpy as np
 
 from training.train_trees import Table
 from verification_pipeline.checkers.embedded.calibration import Calibration
-from verification_pipeline.checkers.embedded.model import with_veto
+from verification_pipeline.checkers.embedded.model import NEAREST, derived
 
-INPUTS = ("coverage", "veto", "partial", "against")
+INPUTS = ("holds", "changed", "against", "veto", "part", "coverage")
 EDITED = 0.0
 """Weight of an edited claim beside a labelled one."""
 SETS = {
@@ -58,9 +55,9 @@ def curves(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> Cal
     graded &= np.isin(table.family, ["wice", "citation_integrity", "factcheck_gpt", "expertqa"])
     refused = seen & table.real & np.isin(table.label, ["C", "P", "U"]) & (table.family != "summedits")
     jobs = (
-        (seen & (table.real | edited), table.label == "S", ("coverage",)),
+        (seen & (table.real | edited), table.label == "S", ("holds", "changed")),
         (refused, table.label == "C", ("against", "veto")),
-        (graded, table.label == "P", ("partial", "coverage")),
+        (graded, table.label == "P", ("part", "coverage")),
     )
     weights = np.zeros((len(jobs), len(INPUTS) + 1))
     for k, (chosen, truth, names) in enumerate(jobs):
@@ -79,15 +76,12 @@ def curves(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> Cal
     return Calibration.of(INPUTS, weights)
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    table = Table(options.work)
-    with np.load(options.work / "tree_scores.npz") as kept:
-        scores = with_veto({name: kept[name] for name in kept.files if name != "rows"})
+def run(work: Path, out: Path) -> None:
+    """Write the model file, and the probabilities of rows by curves that did not see them to the work folder."""
+    table = Table(work)
+    with np.load(work / "tree_scores.npz") as kept:
+        near = table.values[:, table.names.index(NEAREST)]
+        scores = derived({name: kept[name] for name in kept.files if name != "rows"}, near)
     everything = np.ones(len(table.real), bool)
     final = curves(table, scores, everything)
     p = {name: np.zeros(len(table.real)) for name in ("supported", "contradicted", "partial", "absent")}
@@ -97,15 +91,11 @@ def main() -> None:
         found = fitted({name: score[held] for name, score in scores.items()})
         for name in p:
             p[name][held] = getattr(found, name)
-    np.savez(options.work / "answers.npz", rows=table.at, **p)
-    with np.load(options.work / "lexicon.npz") as words, np.load(options.work / "trees.npz") as trees:
+    np.savez(work / "answers.npz", rows=table.at, **p)
+    with np.load(work / "lexicon.npz") as words, np.load(work / "trees.npz") as trees:
         parts = {**{name: words[name] for name in words.files}, **{name: trees[name] for name in trees.files}}
     parts["calibration_names"] = np.array(final.inputs)
     parts["calibration"] = final.weights
     parts["version"] = np.array(sha256(b"".join(parts[name].tobytes() for name in sorted(parts))).hexdigest()[:12])
-    np.savez_compressed(options.out, **parts)
+    np.savez_compressed(out, **parts)
     print(dict(zip(("supported", "contradicted", "partial"), final.weights.round(3).tolist(), strict=True)))
-
-
-if __name__ == "__main__":
-    main()

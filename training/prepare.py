@@ -1,11 +1,7 @@
-"""Step 1: the table of words, the folds, and the edited rows, written to a work folder.
-
-python -m training.prepare --data BENCHMARKS --wordnet DICT --work DIR
-"""
+"""Step 1: the table of words, the folds, and the edited rows, written to a work folder."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -27,6 +23,8 @@ from verification_pipeline.text.index import IndexedText, WordIndex
 
 FOLDS = 5
 SEED = 20
+MOVED_TRUE, MOVED = 0.25, 0.05
+"""Share of pages, by whether their own claim is true, that also get a claim of another page."""
 
 
 def lexicon_of(texts: list[str], words: WordNet) -> Lexicon:
@@ -75,9 +73,15 @@ def load(path: Path) -> Lexicon:
         return Lexicon(*(kept[field.name] for field in fields(Lexicon)[:-1]), unseen=float(kept["unseen"]))
 
 
-def edited(rows: list[data.Row], words: WordNet) -> list[tuple[int, str, str, str]]:
-    """(row, kind, claim, label) made from true claims, from source sentences, and from claims moved to other pages."""
+def edited(rows: list[data.Row], fold: np.ndarray, words: WordNet) -> list[tuple[int, str, str, str]]:
+    """(row, kind, claim, label) made from true claims, from source sentences, and from claims moved to other pages.
+
+    A claim is moved within its fold, so that no model sees a claim of the rows that it answers.
+    """
     made: list[tuple[int, str, str, str]] = []
+    pools: dict[tuple[str, int], list[data.Row]] = {}
+    for row, number in zip(rows, fold.tolist(), strict=True):
+        pools.setdefault((row.dataset.split("/")[0], number), []).append(row)
     for k, row in enumerate(rows):
         dice = random.Random(f"{SEED}-{row.dataset}-{row.id}")
         if row.label == "S":
@@ -87,9 +91,9 @@ def edited(rows: list[data.Row], words: WordNet) -> list[tuple[int, str, str, st
             harmless = harmless_edits(row.claim, words, dice)
             for edit in dice.sample(harmless, min(1, len(harmless))):
                 made.append((k, "harmless-" + edit.kind, edit.text, "S"))
-        if row.label == "S" or dice.random() < 0.15:
-            other = dice.choice(rows)
-            if other.source != row.source and other.dataset.split("/")[0] == row.dataset.split("/")[0]:
+        if dice.random() < (MOVED_TRUE if row.label == "S" else MOVED):
+            other = dice.choice(pools[row.dataset.split("/")[0], int(fold[k])])
+            if other.source != row.source:
                 made.append((k, "moved", other.claim, "U"))
     made += _from_sentences(rows, words)
     return made
@@ -143,22 +147,16 @@ def view(text: str) -> SourceView:
     return SourceView.of(IndexedText(text_sha256(text), text), "en")
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--wordnet", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
-    words = WordNet(options.wordnet)
-    rows = [row for dataset in data.TRAINED for row in data.read(options.data, dataset)]
+def run(folder: Path, wordnet: Path, work: Path) -> None:
+    """Write the lexicon and the rows to the work folder."""
+    words = WordNet(wordnet)
+    rows = [row for dataset in data.TRAINED for row in data.read(folder, dataset)]
     lexicon = lexicon_of(list(dict.fromkeys(text for row in rows for text in (row.source, row.claim))), words)
-    save(lexicon, options.work / "lexicon.npz")
+    save(lexicon, work / "lexicon.npz")
     fold = data.folds(rows, FOLDS)
-    made = edited(rows, words) + trimmed(rows, lexicon)
-    measured = [row for dataset in data.MEASURED for row in data.read(options.data, dataset)]
-    with (options.work / "rows.jsonl").open("w", encoding="utf-8") as file:
+    made = edited(rows, fold, words) + trimmed(rows, lexicon)
+    measured = [row for dataset in data.MEASURED for row in data.read(folder, dataset)]
+    with (work / "rows.jsonl").open("w", encoding="utf-8") as file:
         jobs = [(k, "real", row.claim, row.label, int(fold[k])) for k, row in enumerate(rows)]
         jobs += [(k, kind, claim, label, int(fold[k])) for k, kind, claim, label in made]
         jobs += [(k, "real", row.claim, row.label, -1) for k, row in enumerate(measured, len(rows))]
@@ -170,10 +168,7 @@ def main() -> None:
                 "kind": kind,
                 "claim": claim,
                 "label": label,
+                "class3": everything[k].class3 if kind == "real" else None,
                 "fold": number,
             }
             file.write(json.dumps(out, ensure_ascii=False) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,18 @@
 """Step 3: the trees, as arrays, and the scores of every row by trees that did not see its group (five folds).
 
-    python -m training.train_trees --work DIR
-
 Rows of sets that are never trained on are scored by the trees that are shipped.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from pathlib import Path
 
 import lightgbm
 import numpy as np
+
+from verification_pipeline.checkers.embedded.model import GRADES, PAPER
 
 WEIGHTS = {
     "citation_integrity": 1.0,
@@ -26,12 +25,16 @@ WEIGHTS = {
 """Of a row, by family: small sets of whole pages count more than large sets of snippets."""
 BUILT = ("fever_symmetric", "summedits")
 """Families whose false claims were made from true ones: what is wrong in them is a change, not a lack."""
+PAGES = ("wice", "citation_integrity", "factcheck_gpt", "expertqa")
+"""Families whose claims people graded against pages."""
+EVEN = 0.85
+"""How far the rarer readings of a paper are weighed up: 0 not at all, 1 to equal shares."""
 RISING = re.compile(
-    r"(page|window|evidence)_(share|exact|words)|run_|clause_(min|mean|joint|last)|figures_(share|company|sided)"
-    r"|names_(company|sided)|near_(kept|pairs)|window_pairs|fuzz_|order$"
+    r"(page|window|evidence)_(share|exact|words)|run_|clause_(min|mean|joint|last)|figures_(share|company|sided|close)"
+    r"|names_(company|sided|close)|together_|near_(kept|pairs)|window_pairs|fuzz_|order$"
 )
 FALLING = re.compile(
-    r".*_lost|.*missing|opposed|lost_run|negations_odd|near_replaced|near_inserted|gain_page|clause_lost"
+    r".*_lost|.*missing|opposed|lost_run|negations_odd|near_replaced|near_inserted|gain_page|clause_lost|names_reversed"
 )
 
 
@@ -59,30 +62,50 @@ def settings(names: list[str], monotone: bool, leaves: int) -> dict:
 
 
 class Task:
-    """One head: which rows, what is true of them, with which weights. Every set starts from its own share of
-    trues, so that the trees learn what differs inside a set, not which set is in front of them."""
+    """What one or several ensembles learn: which rows, what is true of them, with which weights.
 
-    def __init__(self, use: np.ndarray, truth: np.ndarray, weight: np.ndarray, sets: np.ndarray, trees: int) -> None:
-        self.use, self.truth, self.weight, self.trees = use, truth.astype(int), weight, trees
-        self.start = np.zeros(len(use))
+    `truth`: 0 or 1, or the number of a class when there are more `names`. Every set starts from its own shares, so that
+    the trees learn what differs inside a set, not which set is in front of them.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        use: np.ndarray,
+        truth: np.ndarray,
+        weight: np.ndarray,
+        sets: np.ndarray,
+        rules: dict,
+        trees: int,
+    ) -> None:
+        self.names, self.use, self.truth, self.weight, self.trees = names, use, truth.astype(int), weight, trees
+        several = len(names) > 1
+        self.rules = rules | ({"objective": "multiclass", "num_class": len(names)} if several else {})
+        self.start = np.zeros((len(use), len(names)))
         for name in np.unique(sets[use]):
             rows = use & (sets == name)
-            share = float(np.clip(np.average(self.truth[rows], weights=weight[rows]), 0.05, 0.95))
-            self.start[sets == name] = np.log(share / (1 - share))
+            counts = np.bincount(self.truth[rows], weights=weight[rows], minlength=max(2, len(names)))
+            shares = np.clip(counts / counts.sum(), 0.05 if not several else 1e-3, 0.95)
+            self.start[sets == name] = np.log(shares) if several else np.log(shares[1] / shares[0])
 
-    def fit(self, values: np.ndarray, rows: np.ndarray, rules: dict) -> lightgbm.Booster:
-        """Trees for this head from some of the rows."""
+    def fit(self, values: np.ndarray, rows: np.ndarray) -> lightgbm.Booster:
+        """Trees from some of the rows."""
         chosen = self.use & rows
-        data = lightgbm.Dataset(
-            values[chosen], self.truth[chosen], weight=self.weight[chosen], init_score=self.start[chosen]
-        )
-        return lightgbm.train(rules, data, self.trees)
+        start = self.start[chosen].ravel(order="F")
+        data = lightgbm.Dataset(values[chosen], self.truth[chosen], weight=self.weight[chosen], init_score=start)
+        return lightgbm.train(self.rules, data, self.trees)
+
+    def scores(self, booster: lightgbm.Booster, values: np.ndarray) -> np.ndarray:
+        """Log-odds (rows × names)."""
+        return booster.predict(values, raw_score=True).reshape(len(values), len(self.names))
 
 
-def arrays(booster: lightgbm.Booster) -> dict[str, np.ndarray]:
-    """The trees as padded arrays; thresholds rounded down to single precision, which splits single-precision rows
-    exactly as before."""
-    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
+def arrays(booster: lightgbm.Booster, place: int, count: int) -> dict[str, np.ndarray]:
+    """The trees of one of `count` ensembles grown together, as padded arrays.
+
+    Thresholds are rounded down to single precision, which splits single-precision rows exactly as before.
+    """
+    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"][place::count]]
     flat = [_nodes(tree) for tree in trees]
     size = max(map(len, flat))
     out = {
@@ -136,12 +159,13 @@ class Table:
         self.family = np.array([row["dataset"].split("/")[0] for row in rows])
         self.kind = np.array([row["kind"] for row in rows])
         self.label = np.array([row["label"] or "-" for row in rows])
+        self.class3 = np.array([row["class3"] or "-" for row in rows])
         self.fold = np.array([row["fold"] for row in rows])
         self.real = self.kind == "real"
         self.weight = np.array([WEIGHTS.get(family, 1.0) for family in self.family])
         self.weight[self.dataset == "wice/subclaim_partial_train"] *= 0.4
 
-    def tasks(self) -> dict[str, tuple[Task, dict]]:
+    def tasks(self) -> tuple[Task, ...]:
         """The heads of `model.HEADS`."""
         seen = (self.fold >= 0) & (self.label != "-")
         moved, trimmed = self.kind == "moved", self.kind == "trimmed"
@@ -151,54 +175,52 @@ class Table:
         )
         weight = np.where(self.real, self.weight, 0.25 * self.weight)
         built = np.isin(self.family, BUILT)
+        bound, free = settings(self.names, True, 7), settings(self.names, False, 7)
+
         whole = seen & (self.real | moved | trimmed | harmless)
         share = np.select([harmless, built], [0.3, 0.5], 1.0)
-        coverage = Task(whole, self.label == "S", share * weight, self.dataset, 300)
         pairs = seen & (false | harmless | (self.real & ((self.label == "S") | built)))
         even = np.where(self.real & built, 0.5, 1.0)
-        intact = Task(pairs, self.label == "S", even, self.family, 500)
-        graded = seen & (self.real | moved) & np.isin(self.label, ["P", "U", "C"])
-        graded &= np.isin(self.family, ["wice", "citation_integrity", "factcheck_gpt", "expertqa"])
-        partial = Task(graded, self.label == "P", weight, self.dataset, 150)
         against = seen & ((self.real & np.isin(self.label, ["P", "U", "C"])) | moved | (false & (self.label == "C")))
-        against &= np.isin(self.family, ["citation_integrity", "factcheck_gpt", "expertqa", "wice"])
-        against &= ~np.char.startswith(self.kind, "sentence")
-        opposed = Task(against, self.label == "C", weight, self.dataset, 200)
-        return {
-            "coverage": (coverage, settings(self.names, True, 7)),
-            "intact": (intact, settings(self.names, False, 15)),
-            "partial": (partial, settings(self.names, True, 7)),
-            "against": (opposed, settings(self.names, False, 7)),
-        }
+        against &= np.isin(self.family, PAGES) & ~np.char.startswith(self.kind, "sentence")
+        graded = seen & (self.real | moved | trimmed) & np.isin(self.family, PAGES)
+        grade = np.select([self.label == "S", self.label == "P"], [0, 1], 2)
+        cited = self.real & (self.class3 != "-") & (self.fold >= 0)
+        reading = np.select([self.class3 == "ACCURATE", self.class3 == "NOT_ACCURATE"], [0, 1], 2)
+        rare = (cited.sum() / 3 / np.bincount(reading[cited], minlength=3)[reading]) ** EVEN
+
+        intact = settings(self.names, False, 15)
+        supported = self.label == "S"
+        return (
+            Task(("coverage",), whole, supported, share * weight, self.dataset, bound, 300),
+            Task(("intact",), pairs, supported, even, self.family, intact, 500),
+            Task(("against",), against, self.label == "C", weight, self.dataset, free, 200),
+            Task(GRADES, graded, grade, weight, self.dataset, free, 150),
+            Task(PAPER, cited, reading, rare, self.dataset, free | {"min_data_in_leaf": 30}, 100),
+        )
 
 
-def answers(table: Table, folds: int) -> tuple[dict[str, np.ndarray], dict[str, lightgbm.Booster]]:
-    """Scores of every row by models that did not see its group, and the models trained on all."""
+def answers(table: Table, folds: int) -> tuple[dict[str, np.ndarray], dict[str, dict[str, np.ndarray]]]:
+    """Scores of every row by models that did not see its group, and the arrays of the models trained on all."""
     scores: dict[str, np.ndarray] = {}
-    final: dict[str, lightgbm.Booster] = {}
-    for name, (task, rules) in table.tasks().items():
-        score = np.zeros(len(table.real))
+    final: dict[str, dict[str, np.ndarray]] = {}
+    rest = table.fold < 0
+    for task in table.tasks():
+        score = np.zeros((len(table.real), len(task.names)))
         for k in range(folds):
             held = table.fold == k
-            score[held] = task.fit(table.values, ~held, rules).predict(table.values[held], raw_score=True)
-        final[name] = task.fit(table.values, np.ones(len(table.real), bool), rules)
-        rest = table.fold < 0
-        score[rest] = final[name].predict(table.values[rest], raw_score=True)
-        scores[name] = score
+            score[held] = task.scores(task.fit(table.values, ~held), table.values[held])
+        booster = task.fit(table.values, np.ones(len(table.real), bool))
+        score[rest] = task.scores(booster, table.values[rest])
+        for place, name in enumerate(task.names):
+            scores[name], final[name] = score[:, place], arrays(booster, place, len(task.names))
     return scores, final
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--work", type=Path, required=True)
-    options = parser.parse_args()
-    table = Table(options.work)
+def run(work: Path) -> None:
+    """Write the trees and their answers to the work folder."""
+    table = Table(work)
     scores, final = answers(table, 5)
-    np.savez(options.work / "tree_scores.npz", rows=table.at, **scores)
-    parts = {f"{name}_{part}": value for name, booster in final.items() for part, value in arrays(booster).items()}
-    np.savez(options.work / "trees.npz", features=np.array(table.names), **parts)
-
-
-if __name__ == "__main__":
-    main()
+    np.savez(work / "tree_scores.npz", rows=table.at, **scores)
+    parts = {f"{name}_{part}": value for name, found in final.items() for part, value in found.items()}
+    np.savez(work / "trees.npz", features=np.array(table.names), **parts)

@@ -301,7 +301,7 @@ class Embedded(Section):
         ("en",), description="Languages of documents it was measured on; pairs of others are not checked."
     )
     min_confidence: float = Field(
-        0.6, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
+        0.62, ge=0, le=1, description="A verdict less probable than this is not given (`low-confidence`)."
     )
     guards: bool = Field(True, description="Whether figures, names, negations and opposites may forbid `supported`.")
     gainsaying_share: float = Field(
@@ -317,7 +317,7 @@ class Embedded(Section):
         0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
     )
     elsewhere_supported: float = Field(
-        0.6, ge=0, le=1, description="Probability that makes another source the right one."
+        0.55, ge=0, le=1, description="Probability that makes another source the right one."
     )
     elsewhere_share: float = Field(
         0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."

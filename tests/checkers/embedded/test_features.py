@@ -24,6 +24,13 @@ def test_swapped_roles_keep_the_words_but_not_their_sides():
     assert swapped["window_share"] == same["window_share"]
     assert swapped["names_sided_min"] < same["names_sided_min"]
     assert swapped["order"] < same["order"]
+    assert swapped["names_close_min"] < same["names_close_min"]
+    assert swapped["together_window"] < same["together_window"]
+
+
+def test_names_in_the_other_order_are_reversed():
+    assert features(measured("In the end Anders beat Birgit.", PAGE))["names_reversed"] == 0
+    assert features(measured("In the end Birgit beat Anders.", PAGE))["names_reversed"] == 1
 
 
 def test_what_does_not_apply_reads_as_nothing_missing():

@@ -92,6 +92,16 @@ def test_the_rationale_names_the_clause_that_is_missing():
     assert "furnace had burned down" in line
 
 
+def test_a_source_about_something_else_is_told_only_where_it_lacks_the_words():
+    far, near = (
+        measured("Whales returned to the bay.", "A kiln cracked."),
+        measured("The kiln cracked.", "A kiln cracked."),
+    )
+    assert "about something else" in rationale(far, "unsupported", False, (), irrelevant=True)
+    assert "about something else" not in rationale(far, "unsupported", False, ())
+    assert "about something else" not in rationale(near, "unsupported", False, (), irrelevant=True)
+
+
 def test_the_rationale_is_one_line_for_any_claim():
     one = measured("So it goes", "Oil rose.")
     for verdict in ("supported", "partially-supported", "unsupported"):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.checkers.embedded.support import LEXICON, claim, lexicon, source
 from verification_pipeline.checkers.embedded import retrieve
-from verification_pipeline.checkers.embedded.retrieve import MOST_SENTENCES, best_run
+from verification_pipeline.checkers.embedded.retrieve import MOST_SENTENCES, PASSAGE, best_run
 
 PAGE = (
     "The mill opened in spring. It ground barley for 12 farms. Later the river froze.\n\nA school stood near the mill."
@@ -29,6 +29,18 @@ def test_a_claim_over_two_sentences_gets_both():
     window = page.text[page.starts[first] : page.ends[last]]
     assert "barley" in window
     assert "froze" in window
+
+
+def test_the_passage_is_where_the_words_stand_together():
+    page = source("Barley fed the horses that the new mill had bought.\n\nHorses rested. The mill ground barley twice.")
+    first, last = find(claim("The mill ground barley for horses"), page).passage
+    assert "ground barley" in page.text[page.starts[first] : page.ends[last]]
+
+
+def test_words_stand_together_in_the_order_of_the_claim_within_one_sentence():
+    page = source("Mills grind barley. Barley they grind. The mills\ngrind.")
+    found = find(claim("mills grind barley"), page)
+    assert dict(zip(found.candidates.tolist(), found.together.tolist(), strict=True)) == {0: 1, 1: 0, 2: 0, 3: 0}
 
 
 def test_another_form_of_a_word_counts_a_little_less():
@@ -63,8 +75,9 @@ def test_any_text_gives_windows_inside_it(text, words):
     if not len(said):
         return
     found = find(said, page)
-    first, last = found.window
-    assert 0 <= first <= last < page.count
+    for first, last in (found.window, found.passage):
+        assert 0 <= first <= last < page.count
+        assert last - first < PASSAGE
+        assert 0 <= page.starts[first] <= page.ends[last] <= len(text)
     assert len(found.evidence) <= MOST_SENTENCES
-    assert 0 <= page.starts[first] <= page.ends[last] <= len(text)
     assert found.held.shape == (len(said), len(found.candidates))

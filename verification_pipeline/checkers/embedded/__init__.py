@@ -19,7 +19,7 @@ import numpy as np
 
 from verification_pipeline.checkers.embedded.features import Measured, features, negation_hashes
 from verification_pipeline.checkers.embedded.guards import Doubt, doubts
-from verification_pipeline.checkers.embedded.model import Model, shipped
+from verification_pipeline.checkers.embedded.model import PAPER, Model, shipped
 from verification_pipeline.checkers.embedded.rationale import rationale
 from verification_pipeline.checkers.embedded.retrieve import find
 from verification_pipeline.checkers.embedded.views import ClaimView, SourceView
@@ -40,7 +40,10 @@ _AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One claim read against one source: what was measured, the probabilities, the doubts."""
+    """One claim read against one source: what was measured, the probabilities, the doubts.
+
+    `paper`: log-odds, up to a constant, of a citing sentence and its paper (`model.PAPER`).
+    """
 
     measured: Measured
     supported: float
@@ -48,6 +51,12 @@ class Reading:
     partial: float
     absent: float
     doubts: tuple[Doubt, ...]
+    paper: tuple[float, ...]
+
+    @property
+    def irrelevant(self) -> bool:
+        """Whether the source reads as one about something else."""
+        return max(self.paper) == self.paper[PAPER.index("paper_irrelevant")]
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,7 @@ class EmbeddedChecker:
                 float(p.partial[k]),
                 float(p.absent[k]),
                 doubts(one, float(scores["intact"][k]), self.rules) if self.rules.guards else (),
+                tuple(float(scores[name][k]) for name in PAPER),
             )
             for k, one in enumerate(measured)
         ]
@@ -151,7 +161,7 @@ class EmbeddedChecker:
         version = f"embedded-{self.model.version}"
         if other is not None:
             evidence, there = other
-            share = float(there.measured.share @ there.measured.in_window)
+            share = float(there.measured.share @ there.measured.in_passage)
             why = f"The cited source lacks the claim; a passage of another source holds {share:.0%} of it."
             return Judgement(
                 pair_id,
@@ -163,7 +173,7 @@ class EmbeddedChecker:
                 model=version,
             )
         verdict, contradicted, confidence = decide(reading)
-        why = rationale(reading.measured, verdict, contradicted, reading.doubts)
+        why = rationale(reading.measured, verdict, contradicted, reading.doubts, reading.irrelevant)
         if confidence < self.rules.min_confidence:
             return NotChecked(pair_id, "low-confidence", round(confidence, 4), rationale=why)
         span = _span(item.evidence, reading.measured)
@@ -196,8 +206,8 @@ def decide(reading: Reading) -> tuple[Verdict, bool, float]:
 
 
 def _span(evidence: Evidence, measured: Measured) -> Span:
-    """The best window, exactly as it stands in the source."""
-    source, (first, last) = measured.source, measured.found.window
+    """The passage, exactly as it stands in the source."""
+    source, (first, last) = measured.source, measured.found.passage
     start, end = int(source.starts[first]), int(source.ends[last])
     return Span(evidence.source.source_key, evidence.body.sha256, start, end, source.text[start:end])
 

@@ -6,6 +6,7 @@ What does not apply (the numbers of a claim without numbers) reads as nothing mi
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from verification_pipeline.checkers.embedded.lexicon import U32, Lexicon, related, short
-from verification_pipeline.checkers.embedded.retrieve import STEM_SHARE, Found, best_run
+from verification_pipeline.checkers.embedded.retrieve import CLOSE, STEM_SHARE, Found, best_run
 from verification_pipeline.checkers.embedded.views import F32, ClaimView, SourceView
 from verification_pipeline.text.index import WordIndex
 from verification_pipeline.text.numbers import Number
@@ -57,6 +58,11 @@ class Measured:
     def in_window(self) -> F32:
         """How well the best window holds each word."""
         return self.found.columns(range(self.found.window[0], self.found.window[1] + 1))
+
+    @cached_property
+    def in_passage(self) -> F32:
+        """How well the passage that people are shown holds each word."""
+        return self.found.columns(range(self.found.passage[0], self.found.passage[1] + 1))
 
     @cached_property
     def in_evidence(self) -> F32:
@@ -133,10 +139,10 @@ class Measured:
         rows = np.unique(owner[hit])
         return tuple(int(k) for k in rows if self.in_evidence[k] < 0.9 and self.in_window[k] < 0.9)
 
-    def sided(self, first: int, last: int) -> float:
+    def sided(self, first: int, last: int, reach: int = REACH) -> float:
         """Whether what stands before and after the words [first, last) in the claim does so in the source too.
 
-        The nearest content words on either side are looked for within `REACH` words of the place where the source
+        The nearest content words on either side are looked for within `reach` words of the place where the source
         holds the words; the best place counts. 1 both sides, 0.5 one, 0 neither.
         """
         content = np.flatnonzero(self.claim.content)
@@ -152,8 +158,20 @@ class Measured:
                 at = np.searchsorted(places, anchors, side="right" if sign > 0 else "left")
                 near = places[np.clip(at if sign > 0 else at - 1, 0, len(places) - 1)]
                 gap = (near - anchors) * sign
-                score += (gap > 0) & (gap <= REACH)
+                score += (gap > 0) & (gap <= reach)
         return float(score.max() / len(sides))
+
+    @cached_property
+    def reversed(self) -> float:
+        """Share of the pairs of neighbouring names and figures that the nearest sentence holds the other way round."""
+        _, stems = self.words_of((self.nearest,))
+        marks = self.claim.names.copy()
+        for first, last in self.claim.number_words:
+            marks[first:last] = True
+        places = [np.flatnonzero(stems == self.claim.stems[k]) for k in np.flatnonzero(marks)]
+        pairs = [(a, b) for a, b in itertools.pairwise(places) if len(a) and len(b)]
+        turned = [a.min() > b.max() for a, b in pairs]
+        return float(np.mean(turned)) if turned else 0.0
 
     @cached_property
     def swaps(self) -> tuple[tuple[str, int, int, int, int], ...]:
@@ -202,6 +220,9 @@ def _overlap(m: Measured, out: dict[str, float]) -> None:
         out[f"{name}_words"] = float((held > 0).mean()) if len(held) else 0.0
     for length in (1, 2, 3, 5):
         out[f"run_{length}"] = best_run(m.found.held, m.found.candidates, m.share, length)[0]
+    near = np.isin(m.found.candidates, range(m.found.window[0], m.found.window[1] + 1))
+    out["together_window"] = float(m.found.together[near].max(initial=0))
+    out["together_best"] = float(m.found.together.max(initial=0))
     out["gain_window"] = out["evidence_share"] - out["run_1"]
     out["gain_page"] = out["page_share"] - out["evidence_share"]
     scores = np.sort(m.share @ m.found.held)[::-1]
@@ -257,6 +278,8 @@ def _figures(m: Measured, out: dict[str, float]) -> None:
     out["figures_company_min"] = min(company, default=1.0)
     out["figures_company_mean"] = float(np.mean(company)) if company else 1.0
     sided = [m.sided(a, b) for a, b in m.claim.number_words if b > a]
+    close = [m.sided(a, b, CLOSE) for a, b in m.claim.number_words if b > a]
+    out["figures_close_min"] = min(close, default=1.0)
     out["figures_sided_min"] = min(sided, default=1.0)
     out["figures_sided_mean"] = float(np.mean(sided)) if sided else 1.0
     out["years_missing"] = float(sum(there == 0 for number, there, _ in found if number.kind == "year"))
@@ -277,6 +300,9 @@ def _names(m: Measured, out: dict[str, float]) -> None:
     out["names_company_min"] = min(company, default=1.0)
     out["names_company_mean"] = float(np.mean(company)) if company else 1.0
     sided = [m.sided(first, last) for first, last in _stretches(names)]
+    close = [m.sided(first, last, CLOSE) for first, last in _stretches(names)]
+    out["names_close_min"] = min(close, default=1.0)
+    out["names_reversed"] = m.reversed
     out["names_sided_min"] = min(sided, default=1.0)
     out["names_sided_mean"] = float(np.mean(sided)) if sided else 1.0
 

@@ -18,9 +18,18 @@ from verification_pipeline.checkers.embedded.lexicon import Lexicon
 
 F32 = NDArray[np.float32]
 FILE = Path(__file__).parent / "model.npz"
-HEADS = ("coverage", "intact", "partial", "against")
-"""What each ensemble says: how much of the claim the source holds; that nothing of it was changed; that a claim
-which is not supported is so in part; that the source says otherwise."""
+GRADES = ("grade_supported", "grade_partial", "grade_unsupported")
+PAPER = ("paper_accurate", "paper_inaccurate", "paper_irrelevant")
+HEADS = ("coverage", "intact", "against", *GRADES, *PAPER)
+"""What each ensemble says: how much of the claim the source holds; that nothing of it was changed; that the source says
+otherwise. `GRADES` compete: how people grade a claim against a page. `PAPER` too: whether a citing sentence reports its
+paper accurately, inaccurately, or the paper is about something else."""
+GRADED = 0.5
+"""What grades count for beside overlap."""
+CHANCE = 0.5
+"""Log-odds of a change that true claims show too."""
+NEAREST = "run_1"
+"""The feature that says how much of the claim the nearest sentence holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +72,26 @@ class Model:
     version: str
 
     def scores(self, rows: F32) -> dict[str, NDArray[np.float64]]:
-        """The log-odds of every head for each row of features."""
-        return with_veto({name: trees(rows) for name, trees in self.heads.items()})
+        """The log-odds of every head for each row of features, and what follows from them."""
+        near = rows[:, self.features.index(NEAREST)]
+        return derived({name: trees(rows) for name, trees in self.heads.items()}, near)
 
 
-def with_veto(scores: dict[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    """The scores and `veto`: signs of a change count against a claim, their absence does not count for it."""
-    return {**scores, "veto": np.minimum(scores["intact"], 0)}
+def derived(scores: dict[str, NDArray[np.float64]], near: F32) -> dict[str, NDArray[np.float64]]:
+    """The scores with what the calibration reads of them.
+
+    `holds`: the source holds the claim, by overlap and as people grade. `part`: log-odds of partly against not
+    supported. `veto`: signs of a change count against a claim, their absence does not count for it; `changed`: those
+    that go beyond chance, in proportion to how near a sentence comes, for far from any they mean nothing.
+    """
+    supported, partial, unsupported = (scores[name] for name in GRADES)
+    return {
+        **scores,
+        "holds": scores["coverage"] + GRADED * (supported - np.logaddexp(partial, unsupported)),
+        "part": partial - unsupported,
+        "veto": np.minimum(scores["intact"], 0),
+        "changed": np.minimum(scores["intact"] + CHANCE, 0) * near**2,
+    }
 
 
 def read(path: Path) -> Model:

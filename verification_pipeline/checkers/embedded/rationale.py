@@ -10,11 +10,15 @@ from verification_pipeline.checkers.embedded.features import Measured
 from verification_pipeline.checkers.embedded.guards import Doubt
 
 _MOST_WORDS = 4
+_ABOUT = 0.5
+"""A source that holds this share of the claim, wherever, is about it."""
 
 
-def rationale(measured: Measured, verdict: str, contradicted: bool, found_doubts: Sequence[Doubt]) -> str:
-    """Why this verdict, in one sentence or two."""
-    share = float(measured.share @ measured.in_window)
+def rationale(
+    measured: Measured, verdict: str, contradicted: bool, found_doubts: Sequence[Doubt], irrelevant: bool = False
+) -> str:
+    """Why this verdict, in one sentence or two. `irrelevant`: the source reads as one about something else."""
+    share = float(measured.share @ measured.in_passage)
     against = next((doubt for doubt in found_doubts if doubt.against), None)
     if contradicted:
         return f"The nearest passage says otherwise: {_otherwise(against)}."
@@ -23,6 +27,8 @@ def rationale(measured: Measured, verdict: str, contradicted: bool, found_doubts
     lacking = _lacking(measured, found_doubts)
     if verdict == "partially-supported":
         return f"The best passage holds {share:.0%} of the claim{_kept(measured)}; {lacking}."
+    if irrelevant and float(measured.share @ measured.found.in_page) < _ABOUT:
+        lacking = "the source seems to be about something else"
     return f"No passage of the source holds more than {share:.0%} of the claim; {lacking}."
 
 
