@@ -1,12 +1,15 @@
 """A planted archive (documents/*.md and sources.jsonl) as the records that the domain works on, one document at a time.
 
-No store is needed and memory stays flat. `first_documents` cuts a smaller archive from a larger one.
+No store is needed and memory stays flat. `made` has an archive made by the generator in the shared folder,
+`first_documents` cuts a smaller archive from a larger one.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +18,17 @@ from verification_pipeline import keys
 from verification_pipeline.records import Document, Evidence, Source
 from verification_pipeline.text.addresses import canonical_url
 from verification_pipeline.text.index import IndexedText
+
+_GENERATOR = Path(__file__).resolve().parents[3] / "shared" / "planted" / "generate.py"
+
+
+def made(target: Path, count: int, seed: int = 7) -> Path | None:
+    """A planted archive of so many documents in `target`; None where the shared folder is not beside the checkout."""
+    if not _GENERATOR.is_file():
+        return None
+    command = [sys.executable, str(_GENERATOR), str(target), "--docs", str(count), "--seed", str(seed)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return target
 
 
 @dataclass(frozen=True, slots=True)
