@@ -186,6 +186,23 @@ def test_words_in_scripts_without_spaces() -> None:
     assert judge("港口去年处理了12艘船。", "去年港口处理了13艘船。").refused_by == "number"
 
 
+def test_a_negation_sign_inside_a_word_negates_nothing() -> None:
+    assert judge("这座桥由石匠建造，设计独到。", "这座桥特别，由石匠建造，设计独到。").outcome == "auto-passed"
+    assert judge("这座桥由石匠建造，设计独到。", "这座桥不由石匠建造，设计独到。").refused_by == "negation"
+
+
+def test_a_long_claim_may_stand_in_two_neighbouring_sentences() -> None:
+    claim = "The council approved the stone bridge near Arden and financed a coastal ferry with two regional banks."
+    first = "In spring the council approved the stone bridge near Arden."
+    second = "It financed a coastal ferry with two regional banks."
+    row = judge(claim, f"{_FILLER}{first} {second} {_FILLER}")
+    assert row.span is not None
+    assert row.span.text == f"{first} {second}"
+    assert judge(claim, f"{_FILLER}{second} {first} {_FILLER}").outcome == "needs-checker"
+    assert judge(claim, f"{first} The bell rang at noon. {second}").outcome == "needs-checker"
+    assert judge(claim, f"{first} It never financed a coastal ferry with two regional banks.").span is None
+
+
 def test_strong_claims_never_pass_on_words() -> None:
     text = "Exports of grain increased in the northern harbour."
     assert judge(text, text).refused_by == "strong"

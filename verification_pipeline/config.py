@@ -145,6 +145,9 @@ class Triage(Section):
     )
     min_words: int = Field(3, ge=2, description="Fewest content words and numbers of a claim that may pass.")
     places: int = Field(8, ge=1, description="Places of a source that are looked at for one claim.")
+    window_words: int = Field(
+        8, ge=4, description="Fewest content words and numbers of a claim that may pass on two neighbouring sentences."
+    )
     stretch: float = Field(
         3.0, ge=1, description="Words that the place may have beyond the claim's, as a multiple, for a pass by words."
     )
@@ -192,6 +195,13 @@ class Triage(Section):
             " não nunca sem niet geen не ни нет никогда без δεν μην όχι ποτέ χωρίς 不 没 沒 无 無 未 非 別 莫"
         ),
         description="Words that turn a statement round; the claim and its place must have the same.",
+    )
+    neutral_compounds: tuple[str, ...] = Field(
+        _spaced(
+            "特别 区别 分别 性别 类别 级别 个别 识别 鉴别 辨别 派别 别墅 別墅 非洲 不仅 不但 无论 不论 不管 無論 不論"
+            " 不僅"
+        ),
+        description="Words of scripts without spaces that hold the sign of a negation and negate nothing.",
     )
     hedges: tuple[str, ...] = Field(
         _spaced(

@@ -181,6 +181,11 @@ class WordLists:
         return frozenset(self.settings.bounds)
 
     @cached_property
+    def neutral_compounds(self) -> re.Pattern[str]:
+        """Words that hold the sign of a negation and negate nothing."""
+        return re.compile("|".join(map(re.escape, self.settings.neutral_compounds)) or r"(?!)")
+
+    @cached_property
     def telling(self) -> frozenset[int]:
         """Word-index hashes of every word that `_wording` asks for: where none differs, the wording is the same."""
         listed = {*self.negations, *self.weakening, *self.bounds, *self.opposites, *_SHARES, *_ORDINALS}
@@ -236,6 +241,11 @@ def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
         or _names(claim, place)
         or (_numbers(claim, place.text) if claim.numbers else None)
     )
+
+
+def keeps_order(claim: Claim, place: Place) -> bool:
+    """Whether all words of the claim stand in the place exactly in its order."""
+    return all(left < right for left, right in pairwise(_in_order(claim, place)))
 
 
 def _signs(claim: Claim, place: Place) -> str | None:
@@ -321,6 +331,8 @@ def _negations(text: str, tokens: set[str], lists: WordLists) -> int:
     """How many words turn the statement round."""
     if lists.negations.isdisjoint(tokens) and "n't" not in text and "n’t" not in text:
         return 0
+    if not text.isascii():
+        text = lists.neutral_compounds.sub(" ", text)
     return sum(token in lists.negations or token[-3:] in ("n't", "n’t") for token in _tokens(text))
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +32,7 @@ from verification_pipeline.triage.guards import (
     Claim,
     Place,
     WordLists,
+    keeps_order,
     missing_words,
     name_runs,
     refused_by,
@@ -75,6 +76,8 @@ _ABBREVIATION = re.compile(
 )
 _MOST_INFLECTED = 2
 """So many words of a claim may stand in its source only in another form (rose, rises)."""
+_GAP = 8
+"""Most white space between two sentences that stand side by side."""
 _REACH = 700
 """How far around a word a sentence may reach, code points; a longer one gives no pass."""
 
@@ -229,26 +232,48 @@ class _Held:
         return held._read(claim, may_add, lists)
 
     def _read(self, claim: Claim, may_add: int, lists: WordLists) -> Span | str:
-        """Read the places around the claim's rarest word."""
-        body, counts = self.evidence.body, self.counts
+        """Read the places around the claim's rarest word: sentences, then two neighbouring ones for a long claim."""
+        text, counts = self.evidence.body.text, self.counts
         rarest = min([(counts[word], word) for word in claim.hashes if word in counts])[1]
         refused, reach = "scattered", -1
+        sentences: list[tuple[int, int]] = []
         for anchor in self._places_of(rarest)[: lists.settings.places]:
             if anchor < reach:
                 continue
-            start, end = _sentence(body.text, anchor)
-            reach = end
-            inside = self._inside(claim, start, end)
-            if not all(inside.values()) and sum([not inside[word] for word in claim.hashes]) > may_add:
-                continue
-            text = body.text[start:end]
-            first = bisect_left(body.index.starts, start)
-            last = bisect_left(body.index.starts, end, first, min(first + end - start, len(body.index)))
-            guard = refused_by(claim, Place(text, body.index.words[first:last].tolist(), inside), lists)
-            if guard is None:
-                return Span(self.evidence.source.source_key, body.sha256, start, end, text)
-            refused = guard
+            start, reach = _sentence(text, anchor)
+            sentences.append((start, reach))
+            found = self._judged(claim, start, reach, may_add, lists)
+            if isinstance(found, Span):
+                return found
+            refused = found or refused
+        if refused == "scattered" and len(claim.hashes) + len(claim.numbers) >= lists.settings.window_words:
+            for start, end in _with_neighbours(text, sentences):
+                found = self._judged(claim, start, end, may_add, lists, ordered=True)
+                if isinstance(found, Span):
+                    return found
         return refused
+
+    def _judged(
+        self, claim: Claim, start: int, end: int, may_add: int, lists: WordLists, *, ordered: bool = False
+    ) -> Span | str | None:
+        """The span of a place that passes the claim, or the guard that refused it; None if words are missing there.
+
+        `ordered`: a place whose words stand in another order counts as one in which words are missing.
+        """
+        inside = self._inside(claim, start, end)
+        if not all(inside.values()) and sum([not inside[word] for word in claim.hashes]) > may_add:
+            return None
+        body = self.evidence.body
+        index = body.index
+        first = bisect_left(index.starts, start)
+        last = bisect_left(index.starts, end, first, min(first + end - start, len(index)))
+        place = Place(body.text[start:end], index.words[first:last].tolist(), inside)
+        if ordered and not keeps_order(claim, place):
+            return None
+        guard = refused_by(claim, place, lists)
+        if guard is None:
+            return Span(self.evidence.source.source_key, body.sha256, start, end, place.text)
+        return guard
 
     def _places_of(self, word: int) -> list[int]:
         if self.counts[word] == 1:
@@ -285,6 +310,17 @@ class _Held:
         both = sorted([*zip(self.places, self.words, strict=True), *found])
         words = [word for _, word in both]
         return _Held(self.evidence, words, [at for at, _ in both], Counter(words))
+
+
+def _with_neighbours(text: str, sentences: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Each sentence with the one behind it, and with the one before it."""
+    for start, end in sentences:
+        behind = end + len(text[end : end + _GAP]) - len(text[end : end + _GAP].lstrip())
+        if start < end <= behind < len(text):
+            yield start, _sentence(text, behind)[1]
+        before = start - 1 - len(text[max(0, start - _GAP) : start]) + len(text[max(0, start - _GAP) : start].rstrip())
+        if 0 <= before < start < end and (first := _sentence(text, before)[0]) < start:
+            yield first, end
 
 
 def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
