@@ -1,6 +1,6 @@
 """The figures of the embedded checker on public human-labelled claims, one line a set, with bootstrap intervals.
 
-    python -m tests.acceptance.embedded_table
+    python -m tests.acceptance.embedded_table [BENCHMARKS]
 
 Sets that the model never saw are judged by the shipped checker. For sets it was trained on, the answers are those of
 models that saw neither the source text nor the claim (five folds), stored beside the training scripts. Intervals
@@ -13,6 +13,7 @@ was trained on). *As given*: the checker's own verdicts at the default confidenc
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -283,7 +284,10 @@ def papers(rows: Sequence[Labelled], answers: Sequence[Answer]) -> tuple[float, 
 
 def main() -> None:
     """Judge every set and print the table."""
-    folder = Path(__file__).resolve().parents[3] / "shared" / "benchmarks"
+    parser = argparse.ArgumentParser(description=__doc__)
+    shared = Path(__file__).resolve().parents[3] / "shared" / "benchmarks"
+    parser.add_argument("benchmarks", type=Path, nargs="?", default=shared, help="Folder of the labelled sets.")
+    folder = parser.parse_args().benchmarks
     rules = Embedded()
     checker = EmbeddedChecker(rules)
     pooled: dict[str, tuple[list[Labelled], list[Answer]]] = {}
