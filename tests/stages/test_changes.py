@@ -14,7 +14,7 @@ from tests.dois import register
 from tests.support.corpora import write_folder
 from tests.support.nights import verify
 from verification_pipeline.receipts.scaffold import TextFinding
-from verification_pipeline.stages import reading
+from verification_pipeline.stages import assembling, reading
 from verification_pipeline.store import Store
 
 HOLDS = "The weir was built of oak in the spring of that year, the log says, and it held until the flood."
@@ -180,3 +180,18 @@ def test_a_corpus_that_is_gone_from_the_scope_is_left_alone(nights):
     out, made, csv, _ = nights
     shutil.rmtree(made.pop("policy"))
     assert last(night(out, made, csv)) == []
+
+
+def test_a_night_killed_before_its_baseline_is_set_tells_its_changes_once(tmp_path, monkeypatch):
+    papers = write_folder(tmp_path / "papers", {"a": CLAIM, "b": CLAIM}, [source("a"), source("b")])
+    with monkeypatch.context() as patched:
+        patched.setattr(assembling, "_set_baseline", lambda _: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            verify(tmp_path / "out", papers)
+    store = verify(tmp_path / "out", papers)
+    assert store.read("runs")["finished_at"].null_count() == 0
+    told = store.read("changes")
+    assert told.filter(what="document")["cause"].to_list() == ["document added"] * 2
+    (papers / "documents" / "a.md").write_text(CLAIM.replace("oak", "elm"), "utf-8")
+    assert verify(tmp_path / "out", papers).read("changes")["document_key"].n_unique() == 2
+    assert not (store.root / "baseline-of").exists()

@@ -23,12 +23,14 @@ from verification_pipeline.receipts.waivers import fingerprint
 from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
 from verification_pipeline.stages import loading, receipt_files, waiving
 from verification_pipeline.stages.waiving import Waivers
-from verification_pipeline.store import Store
+from verification_pipeline.store import Store, write_bytes
 
 NAME = "receipts"
 STAGES = ("reading", "selection", "grading")
 REGISTERS = ("retraction-watch", "crossref", "pubmed", "openalex")
 _CODE = ("receipts", "stages/assembling")
+_ANNOUNCED = "baseline-of"
+"""File with the run whose receipts are to be the baseline; gone once they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def _paid(night: Night) -> dict[str, float]:
 
 def assemble_receipts(night: Night) -> ReceiptReport:
     """Bring receipts and their files up to date in every shard."""
+    settle_baseline(night.store)
     job = _Job(night.store, night.scope, run_info(night), night.waivers, night.html)
     shards = range(night.store.shards)
     total = ReceiptReport()
@@ -112,9 +115,26 @@ def record_changes(night: Night) -> pl.DataFrame:
     return fresh
 
 
-def set_baseline(night: Night) -> None:
-    """Make the receipts of now what the next night compares with. Called last."""
-    store = night.store
+def announce_baseline(night: Night) -> None:
+    """Say that once this night counts as finished its receipts are the baseline: a kill may come before they are."""
+    write_bytes(night.store.root / _ANNOUNCED, night.run_id.encode())
+
+
+def settle_baseline(store: Store) -> None:
+    """Make the receipts of a finished night that announced it what the next one compares with.
+
+    Called at the end of a night, and by the next before it touches a receipt: the first may have been killed.
+    """
+    announced = store.root / _ANNOUNCED
+    if not announced.is_file():
+        return
+    finished = store.read("runs").filter(pl.col("finished_at").is_not_null())["run_id"]
+    if announced.read_text("utf-8") in finished:
+        _set_baseline(store)
+    announced.unlink()
+
+
+def _set_baseline(store: Store) -> None:
     for shard in range(store.shards):
         current = store.read("receipts", shard, columns=["document_key", "digest", "current"])
         found = read_fingerprints(store, NAME, shard)

@@ -11,7 +11,7 @@ from verification_pipeline import __version__, duckdb_file, fleet, tables
 from verification_pipeline.night import Night
 from verification_pipeline.receipts.causes import UNEXPLAINED
 from verification_pipeline.stages import exposure
-from verification_pipeline.stages.assembling import count_metrics, record_changes, set_baseline
+from verification_pipeline.stages.assembling import announce_baseline, count_metrics, record_changes, settle_baseline
 from verification_pipeline.summary import summarise
 
 
@@ -83,8 +83,9 @@ def close(night: Night) -> dict[str, int]:
     fresh = count_metrics(night)
     store.write("metrics", pl.concat([store.read("metrics").filter(pl.col("run_id") != night.run_id), fresh]))
     costs = record_costs(night)  # before the run counts as finished: it looks back to the last one that did
+    announce_baseline(night)
     record_run(night, finished=True)
-    set_baseline(night)
+    settle_baseline(store)
     duckdb_file.build(
         store.tables_folder(), store.root / "verification.duckdb", night.settings.duckdb_file, store.shards
     )
