@@ -6,15 +6,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from verification_pipeline.bucket import Bucket, place_of
 from verification_pipeline.corpus.archive import open_archive
 from verification_pipeline.errors import NoStore, StoreBusy, UsageError
 from verification_pipeline.night import Night, Options, open_night
 from verification_pipeline.store import Store
+
+if TYPE_CHECKING:
+    from verification_pipeline.bucket import Bucket
 
 DEFAULT_OUT = "out/nightly"
 _PAUSE_SECONDS = 10.0
@@ -35,7 +37,7 @@ def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
     """Open the night for the length of a run."""
     given = context.resource_config
     options = Options(
-        out=place_of(given["out"], given["local"] or None),
+        out=_place(given["out"], given["local"] or None),
         corpora=tuple(map(Path, given["corpora"])),
         config_file=Path(given["config_file"]) if given["config_file"] else None,
         workers=given["workers"] or os.cpu_count() or 1,
@@ -74,9 +76,17 @@ def _environment(_: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def out() -> Path | Bucket:
+def out() -> "Path | Bucket":
     """VERIFICATION_OUT: the folder or address of the store; VERIFICATION_LOCAL: the folder for copies of the latter."""
-    return place_of(os.environ.get("VERIFICATION_OUT", DEFAULT_OUT), os.environ.get("VERIFICATION_LOCAL"))
+    return _place(os.environ.get("VERIFICATION_OUT", DEFAULT_OUT), os.environ.get("VERIFICATION_LOCAL"))
+
+
+def _place(name: str, local: str | None) -> "Path | Bucket":
+    if "://" not in name:
+        return Path(name)
+    from verification_pipeline.bucket import place_of  # its client is loaded only for stores that need it
+
+    return place_of(name, local)
 
 
 def opened() -> Store | None:

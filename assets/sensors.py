@@ -13,7 +13,6 @@ import dagster as dg
 from assets import resources
 from assets.jobs import nightly
 from verification_pipeline import config
-from verification_pipeline.bucket import Bucket
 from verification_pipeline.checkers.llm.ledger import Ledger
 from verification_pipeline.config import Settings
 from verification_pipeline.corpora import places
@@ -92,7 +91,7 @@ def _register_file() -> Path | None:
 def batch_finished(_: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """Poll the batches of VERIFICATION_OUT; no run is held open while a provider works."""
     out = resources.out()
-    folder = (out.folder if isinstance(out, Bucket) else out) / "llm"
+    folder = (out if isinstance(out, Path) else out.folder) / "llm"
     if not folder.is_dir():
         yield dg.SkipReason("no model was asked yet")
         return

@@ -80,7 +80,8 @@ def test_a_night_on_another_machine_goes_on_where_the_first_ended(url, tmp_path)
     on_disk = verify(tmp_path / "disk", corpus)
     second = verify(machine(url, tmp_path / "two"), corpus)
     assert stores.digests(second.root) == stores.digests(on_disk.root)
-    assert second.read("changes").drop("run_id").equals(on_disk.read("changes").drop("run_id"))
+    told = [sorted(map(repr, one.read("changes").drop("run_id").rows())) for one in (second, on_disk)]
+    assert told[0] == told[1]
     third = verify(machine(url, tmp_path / "one"), corpus)
     assert third.read("runs").height == 3
     assert stores.digests(third.root) == stores.digests(on_disk.root)

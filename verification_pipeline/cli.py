@@ -289,6 +289,8 @@ def _print_summary(summary: Summary, spent: Sequence[Spent], waivers: Audit, sto
 
 def _place(out: str) -> Path | Bucket:
     """What --out names; VERIFICATION_LOCAL says where copies of an object store's files lie."""
+    if "://" not in out:
+        return Path(out)
     from verification_pipeline.bucket import place_of
 
     return place_of(out, os.environ.get("VERIFICATION_LOCAL"))

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verification_pipeline import config, corpora, shipped
-from verification_pipeline.bucket import Bucket
 from verification_pipeline.config import Settings
 from verification_pipeline.corpus.archive import Archive, open_archive
 from verification_pipeline.errors import UsageError
@@ -22,6 +21,9 @@ from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Progress, Scope, Workers, workers
 from verification_pipeline.stages.waiving import Waivers, read_waivers
 from verification_pipeline.store import Store
+
+if TYPE_CHECKING:
+    from verification_pipeline.bucket import Bucket
 
 
 @dataclass(frozen=True, slots=True)

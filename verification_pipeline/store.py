@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
@@ -27,10 +28,12 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from verification_pipeline import migrations, swap
-from verification_pipeline.bucket import Bucket
 from verification_pipeline.errors import NoStore, StoreBusy, StoreError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.tables import TABLES, check, empty, sort_keys
+
+if TYPE_CHECKING:
+    from verification_pipeline.bucket import Bucket  # its client is loaded only for stores that need it
 
 MANIFEST = "store.json"
 DEFAULT_SHARDS = 16
@@ -57,8 +60,7 @@ class Store:
         One that an earlier version wrote is migrated, a reshard that was killed while it swapped is completed.
         StoreError: absent, unwritable, damaged, of a later version or with other shards. StoreBusy: cannot be migrated.
         """
-        bucket = out if isinstance(out, Bucket) else None
-        root = out.folder if isinstance(out, Bucket) else out
+        root, bucket = (out, None) if isinstance(out, Path) else (out.folder, out)
         if bucket is None:
             swap.complete(root)
         else:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import sys
-from datetime import date, timedelta
+from contextlib import closing
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +15,7 @@ from tests.support import stores
 from tests.support.corpora import MILL, PIER, SOURCES, write_folder
 from tests.support.nights import verify
 from verification_pipeline import cli
+from verification_pipeline.checkers.llm.ledger import Ledger
 from verification_pipeline.errors import UsageError
 from verification_pipeline.operations import health
 from verification_pipeline.operations.pruning import prune
@@ -189,6 +192,28 @@ def test_copies_that_a_killed_prune_left_go_with_the_next(store):
     hashes = [sha for sha, _ in store.iterate_texts(shard)]
     assert len(hashes) == len(set(hashes))
     sound(store)
+
+
+def test_answers_that_nothing_refers_to_go_and_are_only_counted_before(store):
+    with Ledger(store.root / "llm"):
+        pass
+    rows = [("used", 1, FIRST), ("unused", 2, FIRST), ("young", 3, THIRD)]
+    with closing(sqlite3.connect(store.root / "llm" / "ledger.sqlite")) as db, db:
+        for key, number, day in rows:
+            at = datetime.combine(day, time(9), UTC).timestamp()
+            db.execute(
+                "INSERT INTO requests (id, request_key, run, mode, model, state, sent_at, done_at, expected_cents)"
+                " VALUES (?, ?, 'r', 'online', 'm', 'done', ?, ?, 0)",
+                (number, key, at, at),
+            )
+            db.execute("INSERT INTO answers (key, request, at) VALUES (?, ?, ?)", (key, number, at))
+    shard = next(shard for shard in range(store.shards) if store.read("verdicts", shard).height)
+    store.write("verdicts", store.read("verdicts", shard).with_columns(request_key=pl.lit("used")), shard)
+    for dry_run in (True, False):
+        rows = prune(store, keep_nights=1, dry_run=dry_run).rows
+        assert (rows["llm answers"], rows["llm requests"]) == (1, 1)
+    with Ledger(store.root / "llm") as ledger:
+        assert sorted(ledger.read("SELECT request_key FROM requests")) == [("used",), ("young",)]
 
 
 def test_what_is_asked_must_make_sense(store, tmp_path):

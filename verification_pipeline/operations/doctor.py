@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verification_pipeline import config
-from verification_pipeline.bucket import Bucket
 from verification_pipeline.config import Registers, Settings
 from verification_pipeline.errors import NoStore, StoreBusy, StoreError
 from verification_pipeline.operations import health, machine, reach, staleness
 from verification_pipeline.operations.findings import Finding, Probe, told
 from verification_pipeline.stages.works import last_registers
 from verification_pipeline.store import Store
+
+if TYPE_CHECKING:
+    from verification_pipeline.bucket import Bucket
 
 
 def examine(out: Path | Bucket, base: Mapping[str, Any], *, online: bool) -> Iterator[Finding]:
@@ -25,12 +27,12 @@ def examine(out: Path | Bucket, base: Mapping[str, Any], *, online: bool) -> Ite
     settings = config.load(base)
     yield from told("versions", machine.versions)
     yield from told("memory", machine.processors)
-    yield from told("disk", partial(machine.disk, out.folder if isinstance(out, Bucket) else out))
+    yield from told("disk", partial(machine.disk, out if isinstance(out, Path) else out.folder))
     store = None
     try:
         store = Store.open(out, create=False)
     except NoStore:
-        name = out.url if isinstance(out, Bucket) else out
+        name = out if isinstance(out, Path) else out.url
         yield Finding("store", "warning", f"{name} holds no store yet", "run")
     except (StoreError, StoreBusy) as error:
         yield Finding("store", "failed", str(error), "see docs/operations.md, Repairs")

@@ -2,8 +2,9 @@
 
 What goes: rows of `runs`, `metrics`, `costs` and `changes` of those nights; receipts that were superseded in them, or
 whose document was gone by then, with the files of those documents; texts that no document, source, evidence span or
-kept receipt names. What stays whatever is asked: the last finished night, every document's current receipt, the
-receipts that the next night compares with, and every question to a register (they say what was known on a past day).
+kept receipt names; a model's answers to which no verdict or kept receipt refers. What stays whatever is asked: the
+last finished night, every document's current receipt, the receipts that the next night compares with, and every
+question to a register (they say what was known on a past day).
 
 Each step may be killed. It decides by what stays, which no step touches: the next prune goes on where one ended.
 """
@@ -11,11 +12,13 @@ Each step may be killed. It decides by what stays, which no step touches: the ne
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 
+import orjson
 import polars as pl
 
 from verification_pipeline import duckdb_file
@@ -58,7 +61,8 @@ def prune(store: Store, *, keep_nights: int | None = None, before: date | None =
         receipts, receipt_bytes = _receipts(store, stays, dry_run)
         files, file_bytes = _files(store, stays, dry_run)
         texts, text_bytes = _texts(store, _texts_named(store, stays), dry_run)
-        rows = {"receipts": receipts, "texts": texts, **_nights(store, cutoff, dry_run)}
+        rows = {"receipts": receipts, "texts": texts, **_ledger(store, stays, cutoff, dry_run)}
+        rows |= _nights(store, cutoff, dry_run)
         if not dry_run:
             duckdb_file.build(store.tables_folder(), store.root / "verification.duckdb", shards=store.shards)
     return Pruned(cutoff, rows, files, receipt_bytes + file_bytes + text_bytes)
@@ -102,6 +106,10 @@ def _nights(store: Store, cutoff: date, dry_run: bool) -> dict[str, int]:
     return gone
 
 
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
 # ---- receipts and their files
 
 
@@ -111,7 +119,7 @@ def _needed(store: Store, shard: int, cutoff: date, changed: pl.Series) -> pl.Da
     Those that are current, that the next night compares with, or that were made since the cutoff; and, of a document
     that changed since then, the one it had before.
     """
-    since = pl.col("created_at") >= datetime.combine(cutoff, time(), UTC)
+    since = pl.col("created_at") >= _midnight(cutoff)
     heads = store.read("receipts", shard, columns=["document_key", "digest", "created_at", "current"])
     before = heads.filter(~since).sort("created_at", "digest").unique("document_key", keep="last")
     moved = pl.concat([changed, heads.filter(since)["document_key"]]).unique()
@@ -154,6 +162,42 @@ def _receipt_files(store: Store) -> list[Path]:
 def _key_of(path: Path) -> str | None:
     found = _FILE.search(path.name)
     return found[1] if found else None
+
+
+# ---- what models were asked
+
+
+class _OnlyCounted(Exception):
+    """Takes a transaction back that was only to be counted."""
+
+
+def _ledger(store: Store, stays: Stays, cutoff: date, dry_run: bool) -> dict[str, int]:
+    """Answers and requests from before the nights that stay, to which no verdict or receipt that stays refers."""
+    folder = store.root / "llm"
+    if not (folder / "ledger.sqlite").is_file():
+        return {}
+    from verification_pipeline.checkers.llm.ledger import Ledger
+
+    counted: dict[str, int] = {}
+    kept = set(_request_keys(store, stays))
+
+    def drop() -> None:
+        gone = ledger.prune(kept, _midnight(cutoff).timestamp())
+        counted.update({"llm answers": gone.answers, "llm requests": gone.requests})
+        if dry_run:
+            raise _OnlyCounted
+
+    with Ledger(folder) as ledger, suppress(_OnlyCounted):
+        ledger.together([drop])
+    return counted
+
+
+def _request_keys(store: Store, stays: Stays) -> Iterator[str]:
+    for shard, kept in enumerate(stays):
+        yield from store.read("verdicts", shard, columns=["request_key"])["request_key"].drop_nulls()
+        receipts = store.read("receipts", shard).join(kept, on=["document_key", "digest"], how="semi")
+        for receipt in receipts["receipt"]:
+            yield from orjson.loads(receipt)["provenance"]["request_keys"].values()
 
 
 # ---- texts
