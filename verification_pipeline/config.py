@@ -327,7 +327,7 @@ class Embedded(Section):
         0.5, ge=0, le=1, description="The document's other sources are read when the cited one is less probable."
     )
     elsewhere_supported: float = Field(
-        0.55, ge=0, le=1, description="Probability that makes another source the right one."
+        0.6, ge=0, le=1, description="Probability that makes another source the right one."
     )
     elsewhere_share: float = Field(
         0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."
