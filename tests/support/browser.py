@@ -1,119 +1,69 @@
-"""A headless Chromium, spoken to in its own protocol, for tests of the pages for people."""
+"""A headless Chromium, driven by Playwright, for tests of the pages for people."""
 
 from __future__ import annotations
 
-import base64
-import itertools
-import json
 import shutil
-import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 PATH = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-_PATIENCE = 60.0
+_PATIENCE_MS = 60_000
 
 
 class Tab:
-    """One tab. `ask` sends a command of the DevTools protocol and gives its answer."""
+    """One tab, and the addresses that its pages asked for."""
 
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
-        self._numbers = itertools.count(1)
+    def __init__(self, page: Page) -> None:
+        self._page = page
         self.requests: list[str] = []
-        """Addresses that the page asked for."""
-        for domain in ("Page", "Runtime", "Network"):
-            self.ask(f"{domain}.enable")
+        page.set_default_timeout(_PATIENCE_MS)
+        page.on("request", lambda request: self.requests.append(request.url))
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
-        number = next(self._numbers)
-        self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
-        return self._until(lambda message: message.get("id") == number)["result"]
-
-    def open(self, page: Path) -> None:
+    def open(self, file: Path) -> None:
         """Load a file and wait until it is usable."""
-        self.ask("Page.navigate", url=page.resolve().as_uri())
-        self._until(lambda message: message.get("method") == "Page.loadEventFired")
+        self._page.goto("about:blank")
+        self._page.goto(file.resolve().as_uri())
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
-        answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
-
-    def box(self, selector: str) -> tuple[float, float]:
-        """The middle of an element, scrolled into view."""
-        place = self.run(
-            f"(e => {{ e.scrollIntoView({{block: 'center'}}); const r = e.getClientRects()[0]; "
-            f"return [r.x + r.width / 2, r.y + r.height / 2]; }})(document.querySelector({json.dumps(selector)}))"
-        )
-        return place[0], place[1]
+        return self._page.evaluate(script)
 
     def hover(self, selector: str) -> None:
-        x, y = self.box(selector)
-        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self._page.hover(selector)
+
+    def leave(self) -> None:
+        """The mouse goes where nothing is."""
+        self._page.mouse.move(1, 1)
 
     def click(self, selector: str) -> None:
-        x, y = self.box(selector)
-        for kind in ("mousePressed", "mouseReleased"):
-            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self._page.click(selector)
 
-    def press(self, key: str, code: int) -> None:
-        text = {"text": key} if len(key) == 1 else {}
-        text = {"text": "\r"} if key == "Enter" else text
-        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **text)
-        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+    def press(self, key: str) -> None:
+        self._page.keyboard.press(key)
 
     def scheme(self, name: str) -> None:
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        self._page.emulate_media(color_scheme=name)
 
     def picture(self) -> bytes:
-        return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
+        return self._page.screenshot()
 
     def pdf(self) -> bytes:
-        return base64.b64decode(self.ask("Page.printToPDF", printBackground=True)["data"])
-
-    def _until(self, wanted: Any) -> dict[str, Any]:
-        while True:
-            message = json.loads(self._socket.recv())
-            if message.get("method") == "Network.requestWillBeSent":
-                self.requests.append(message["params"]["request"]["url"])
-            if wanted(message):
-                assert "error" not in message, message
-                return message
+        return self._page.pdf(print_background=True)
 
 
 @contextmanager
-def browser(profile: Path) -> Iterator[Tab]:
+def browser() -> Iterator[Tab]:
     """A fresh browser with one tab."""
-    import websocket
+    from playwright.sync_api import sync_playwright
 
-    assert PATH is not None
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1100,900"]
-    command = [PATH, *flags, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        port = _port(profile / "DevToolsActivePort")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=_PATIENCE) as answer:
-            target = next(one for one in json.load(answer) if one["type"] == "page")
-        socket = websocket.create_connection(target["webSocketDebuggerUrl"], timeout=_PATIENCE, suppress_origin=True)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=PATH, args=["--no-sandbox", "--disable-gpu"])
         try:
-            yield Tab(socket)
+            yield Tab(chromium.new_page(viewport={"width": 1100, "height": 900}))
         finally:
-            socket.close()
-    finally:
-        process.terminate()
-        process.wait(_PATIENCE)
-
-
-def _port(file: Path) -> int:
-    until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until:
-        if file.exists() and (lines := file.read_text().splitlines()):
-            return int(lines[0])
-        time.sleep(0.1)
-    raise TimeoutError("the browser did not start")
+            chromium.close()
