@@ -9,7 +9,8 @@ killed and begun again: the number is written last.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -17,10 +18,15 @@ from verification_pipeline.errors import StoreError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.tables import TABLES, Table
 
-if TYPE_CHECKING:
-    from verification_pipeline.store import Store
-
 FORMAT = 2
+
+
+class TableFiles(Protocol):
+    """What a step needs of the store that opens itself."""
+
+    def files(self, name: str) -> list[Path]: ...
+
+    def replace(self, name: str, path: Path, data: pl.DataFrame) -> None: ...
 
 
 def schema() -> str:
@@ -30,14 +36,14 @@ def schema() -> str:
     )
 
 
-def migrate(store: Store, found: int) -> None:
+def migrate(store: TableFiles, found: int) -> None:
     """Bring the files of a store in format `found`, which the caller has locked, to what this version reads."""
     for number in range(found, FORMAT):
         STEPS[number](store)
     _fill_up(store)
 
 
-def _fill_up(store: Store) -> None:
+def _fill_up(store: TableFiles) -> None:
     """Give table files from before the columns that were added since. StoreError: a file that cannot be filled up."""
     for table in TABLES.values():
         for path in store.files(table.name) if table.name != "texts" else ():
@@ -60,8 +66,8 @@ def _filled(table: Table, data: pl.DataFrame) -> pl.DataFrame:
     return data.with_columns(added).select(table.schema.names())
 
 
-def _record_schema(_: Store) -> None:
+def _record_schema(_: TableFiles) -> None:
     """1 to 2: store.json tells the registry's schema. Files are filled up as always."""
 
 
-STEPS: Mapping[int, Callable[[Store], None]] = {1: _record_schema}
+STEPS: Mapping[int, Callable[[TableFiles], None]] = {1: _record_schema}
