@@ -24,9 +24,11 @@ FORMAT = 2
 class TableFiles(Protocol):
     """What a step needs of the store that opens itself."""
 
-    def files(self, name: str) -> list[Path]: ...
+    def files(self, name: str) -> list[Path]:
+        """The files a table has on disk."""
 
-    def replace(self, name: str, path: Path, data: pl.DataFrame) -> None: ...
+    def replace(self, name: str, path: Path, data: pl.DataFrame) -> None:
+        """Check, sort and write the rows of one of them."""
 
 
 def schema() -> str:
