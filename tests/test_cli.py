@@ -166,7 +166,8 @@ def test_show_findings_and_sql_read_the_store(night):
     assert (status, json.loads(said)) == (0, {"n": summary["pairs"]})
 
 
-def test_what_is_piped_is_cut_nowhere_and_stays_one_line_a_row(night):
+def test_what_is_piped_is_cut_nowhere_and_stays_one_line_a_row(night, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # what a person sets wins
     command, out, _, _ = night
     long = "SELECT repeat('word ', 60) AS a, 'two\nlines' AS b, [1, 2] AS c, NULL AS d, '\u6e2f\u6e7e' AS e"
     status, said, _ = command("sql", long, "--out", out)
