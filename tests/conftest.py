@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from verification_pipeline import cli
 
 settings.register_profile("busy-machine", deadline=None)
 settings.load_profile("busy-machine")
@@ -18,3 +22,20 @@ def shared() -> Path:
     if not (folder / "cases").is_dir():
         pytest.skip("the shared cases are not beside this checkout")
     return folder
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command in this process; gives exit status, standard output and standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["verification-pipeline", *map(str, arguments)])
+        try:
+            cli.main()
+            status = 0
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run

@@ -11,25 +11,7 @@ import pytest
 
 from tests.servers.scripted import KEY, serving
 from tests.support.corpora import MILL, PIER, SOURCES, harbour, write_folder
-from verification_pipeline import cli
 from verification_pipeline.store import Store
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Runs the command in this process; gives exit status, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["verification-pipeline", *map(str, arguments)])
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as stopped:
-            status = int(stopped.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
 
 
 @pytest.fixture

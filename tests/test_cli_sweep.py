@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +14,6 @@ from tests.dois import register
 from tests.dois.server import Registers as Server
 from tests.dois.server import serving
 from tests.support import dyes
-from verification_pipeline import cli
 from verification_pipeline.store import Store
 
 Command = Callable[..., tuple[int, str, str]]
@@ -24,23 +22,12 @@ TODAY = datetime.now(UTC).date()
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
-    """`sweep` in this process, in an empty folder, without keys: exit status, standard output, standard error."""
+def command(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """The command in an empty folder, without keys, on a wide terminal."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("OPENALEX_API_KEY", raising=False)
-
-    def sweep(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["verification-pipeline", *map(str, arguments)])
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as stopped:
-            status = int(stopped.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return sweep
+    return command
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ format is left behind, the registry of that moment is added.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ import polars as pl
 import pytest
 
 from tests.support.corpora import harbour
+from tests.support.holders import held
 from tests.support.nights import verify
 from verification_pipeline import migrations, tables
 from verification_pipeline.errors import StoreBusy, StoreError
@@ -135,22 +135,8 @@ def test_a_later_version_is_refused(out, monkeypatch):
         Store.open(out)
 
 
-def hold(root, held, release):
-    with Store.open(root).locked():
-        held.set()
-        release.wait(30)
-
-
 def test_a_store_is_not_migrated_under_a_run(out):
-    context = multiprocessing.get_context("spawn")
-    held, release = context.Event(), context.Event()
-    holder = context.Process(target=hold, args=(out, held, release))
-    holder.start()
-    try:
-        assert held.wait(30)
+    with held(out):
         manifest(out, format=1, schema=None)
         with pytest.raises(StoreBusy):
             Store.open(out)
-    finally:
-        release.set()
-        holder.join()

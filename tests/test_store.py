@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import multiprocessing
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
+from tests.support.holders import held
 from verification_pipeline import tables
 from verification_pipeline.errors import ContractError, StoreBusy, StoreError
 from verification_pipeline.store import Store
@@ -84,38 +84,19 @@ def test_texts_are_stored_once_and_found_by_hash(store):
     assert max(texts.place("h1"), texts.place("h3")) < texts.place("absent")
 
 
-def hold(root, held, release):
-    with Store.open(root).locked():
-        held.set()
-        release.wait(30)
-
-
 def test_a_second_run_is_told_who_holds_the_store(store):
-    context = multiprocessing.get_context("spawn")
-    held, release = context.Event(), context.Event()
-    holder = context.Process(target=hold, args=(store.root, held, release))
-    holder.start()
-    try:
-        assert held.wait(30)
-        with pytest.raises(StoreBusy, match=f"process {holder.pid}"), store.locked():
-            pass
-    finally:
-        release.set()
-        holder.join()
+    with held(store.root) as holder, pytest.raises(StoreBusy, match=f"process {holder.pid}"), store.locked():
+        pass
     with store.locked():
         pass
 
 
 def test_a_killed_run_frees_the_store(store):
-    context = multiprocessing.get_context("spawn")
-    held, release = context.Event(), context.Event()
-    holder = context.Process(target=hold, args=(store.root, held, release))
-    holder.start()
-    assert held.wait(30)
-    holder.kill()
-    holder.join()
-    with store.locked():
-        pass
+    with held(store.root) as holder:
+        holder.kill()
+        holder.join()
+        with store.locked():
+            pass
 
 
 def test_a_store_is_recognised(tmp_path):

@@ -172,6 +172,11 @@ class Store:
         temporary.write_bytes(body)
         self._settle(temporary, path)
 
+    def write_if_other(self, path: Path, body: bytes) -> None:
+        """Write a file unless the store has it with just these bytes."""
+        if not self.fetch(path) or path.read_bytes() != body:
+            self.write_file(path, body)
+
     def remove(self, path: Path) -> None:
         """Remove a file."""
         path.unlink() if self.bucket is None else self.bucket.remove(path)

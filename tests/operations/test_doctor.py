@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import http.server
 import json
-import multiprocessing
 import os
 import sqlite3
 import sys
@@ -16,6 +15,7 @@ import pytest
 
 from tests.support import dyes
 from tests.support.corpora import MILL, harbour
+from tests.support.holders import held
 from tests.support.nights import verify
 from verification_pipeline import cli, config
 from verification_pipeline.operations import health, machine, reach, staleness
@@ -163,25 +163,11 @@ def test_files_of_a_killed_run(store):
     assert "staging" in words
 
 
-def hold(root, held, release):
-    with Store.open(root).locked():
-        held.set()
-        release.wait(30)
-
-
 def test_a_run_that_is_under_way_is_named_and_its_files_are_its_own(store):
-    context = multiprocessing.get_context("spawn")
-    held, release = context.Event(), context.Event()
-    holder = context.Process(target=hold, args=(store.root, held, release))
-    holder.start()
-    try:
-        assert held.wait(30)
+    with held(store.root) as holder:
         (store.root / "tables" / "pairs" / ".0003.tmp").write_bytes(b"half")
         assert outcome(health.lock(store)) == ("ok", f"held by process {holder.pid}: a run is under way")
         assert outcome(health.leftovers(store))[0] == "ok"
-    finally:
-        release.set()
-        holder.join()
     assert outcome(health.lock(store)) == ("ok", "free")
 
 

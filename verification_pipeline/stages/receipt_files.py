@@ -38,15 +38,10 @@ def write_receipts(store: Store, receipts: pl.DataFrame, documents: pl.DataFrame
 
         def write(row: tuple[str, str, str, str]) -> None:
             corpus, document_id, key, receipt = row
-            _write_if_other(store, receipt_path(store, corpus, document_id, key), receipt.encode() + b"\n")
+            store.write_if_other(receipt_path(store, corpus, document_id, key), receipt.encode() + b"\n")
 
         for _ in pool.map(write, _named(documents, current)):
             pass
-
-
-def _write_if_other(store: Store, path: Path, body: bytes) -> None:
-    if not store.fetch(path) or path.read_bytes() != body:
-        store.write_file(path, body)
 
 
 def write_pages(store: Store, scope: Scope, shard: int, *, every: bool, moved: Collection[str]) -> int:

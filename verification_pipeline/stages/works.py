@@ -77,9 +77,7 @@ def remember_registers(store: Store, registers: Registers) -> None:
     told = registers.model_dump(mode="json", exclude_defaults=True)
     if registers.retraction_watch is not None:
         told["retraction_watch"] = str(registers.retraction_watch.absolute())
-    path, body = store.root / _REGISTERS_FILE, json.dumps(told, indent=1, sort_keys=True).encode() + b"\n"
-    if not store.fetch(path) or path.read_bytes() != body:
-        store.write_file(path, body)
+    store.write_if_other(store.root / _REGISTERS_FILE, json.dumps(told, indent=1, sort_keys=True).encode() + b"\n")
 
 
 def last_registers(store: Store) -> Registers:
