@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import polars as pl
@@ -93,6 +94,7 @@ def test_a_second_run_is_told_who_holds_the_store(store):
 
 def test_a_killed_run_frees_the_store(store):
     with held(store.root) as holder:
+        time.sleep(0.2)  # long enough that it dies in its wait, not on the way there
         holder.kill()
         holder.join()
         with store.locked():
