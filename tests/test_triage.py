@@ -191,6 +191,36 @@ def test_a_negation_sign_inside_a_word_negates_nothing() -> None:
     assert judge("这座桥由石匠建造，设计独到。", "这座桥不由石匠建造，设计独到。").refused_by == "negation"
 
 
+def test_only_the_clauses_that_say_it_are_read_in_a_script_without_spaces() -> None:
+    claim = "这座桥由石匠建造，设计独到。"
+    assert judge(claim, "城墙不能通行，这座桥由石匠建造，设计独到，桥上没有栏杆。").outcome == "auto-passed"
+    assert judge(claim, "这座城的桥不多，这座桥由石匠建造，设计独到。").outcome == "auto-passed"
+    assert judge(claim, "没有证据表明，这座桥由石匠建造，设计独到。").refused_by == "negation"
+    assert judge(claim, "这座桥由石匠建造，设计独到，这是谣言。").refused_by == "reversal"
+    assert judge("港口去年处理了12艘船。", "该城有3座桥，港口去年处理了12艘船。").outcome == "auto-passed"
+    assert judge("港口去年处理了12艘船。", "港口去年处理了12艘船，3艘船。").outcome == "auto-passed"
+
+
+@pytest.mark.parametrize("opening", ["In addition, ", "For example, the report says that ", "However, ", "Therefore, "])
+def test_words_that_only_tie_a_claim_to_the_one_before_need_not_stand_in_the_source(opening: str) -> None:
+    text = "the old mill by the river was moved to the hill."
+    assert judge(f"{opening}{text}", f"Then {text}").outcome == "auto-passed"
+    assert judge(f"{opening}it was moved to the hill by the river.", text).refused_by == "pronoun"
+    assert judge("此外，这座桥由石匠建造。", "这座桥由石匠建造。").outcome == "auto-passed"
+
+
+def test_where_sentences_end() -> None:
+    claim = "The old mill by the river was moved to the hill."
+    for before in ("Prices may fall.", "Trains were late (by 5 %).", "They denied it.11–23 ", 'They said "perhaps."'):
+        row = judge(claim, f"{before}{claim}Others may follow.")
+        assert row.span is not None, row.refused_by
+        assert row.span.text == claim
+    month = "The old mill by the river was closed on Jan. 18 by the council."
+    row = judge(month, f"{_FILLER}{month} {_FILLER}")
+    assert row.span is not None, row.refused_by
+    assert row.span.text == month
+
+
 def test_a_long_claim_may_stand_in_two_neighbouring_sentences() -> None:
     claim = "The council approved the stone bridge near Arden and financed a coastal ferry with two regional banks."
     first = "In spring the council approved the stone bridge near Arden."

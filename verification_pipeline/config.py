@@ -223,7 +223,8 @@ class Triage(Section):
             " hardly scarcely almost nearly failed fails fail refused rejected rejects prevented cancelled"
             " canceled reversed formerly previously initially originally corrected retracted withdrawn former fake"
             " hypothetically fast beinahe falsch bestritt entgegen statt außer kaum presque faux nié au lieu sauf"
-            " casi falso negó excepto почти ложно опроверг кроме"
+            " casi falso negó excepto почти ложно опроверг кроме 谣言 辟谣 不实 误传 误解 否认 驳斥 虚假 错误 险些 差点"
+            " 几乎 取消 撤回"
         ),
         description="Words by which a statement is denied, limited or taken back.",
     )

@@ -23,7 +23,9 @@ from verification_pipeline.text.index import IndexedText
 from verification_pipeline.text.numbers import parse
 from verification_pipeline.triage import TriageRow, triage
 
-_MARKERS = re.compile(r"\s*(?:\[\d+(?:\s*[,;–-]\s*\d+)*\])+")
+_MARK = r"\[+(?:\d+(?:\s*[,;–-]\s*\d+)*|CIT|OTHER)\]+"
+_MARKERS = re.compile(rf"\s*(?:\((?:[^()]{{0,40}}{_MARK})+[^()]{{0,20}}\)|{_MARK}(?:\s?[,;–-]\s?{_MARK})*)")
+"""Numbered markers, and the words that `citation_integrity` has in the place of its own, with brackets round them."""
 
 
 def labelled(benchmarks: Path, half: str) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -9,6 +9,7 @@ sentence, and what becomes of a pair (`triage`); typed numbers (`text.numbers`);
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -213,33 +214,55 @@ def word_lists(settings: TriageSettings) -> WordLists:
 
 
 _CLAUSE = re.compile(r"[，,；;：:]")
+_GOVERNING = re.compile(r"(?:表明|认为|证明|证实|显示|相信|意味着|承认|说|称|指出)$")
+"""A clause that ends so says of the next one whether it holds: `没有证据表明，…`."""
 
 
-def _clauses(place: Place) -> Place:
-    """In a script without spaces: the clauses of the place that hold words of the claim, from first to last."""
+def _clauses(claim: Claim, place: Place) -> Place:
+    """In a script without spaces, where sentences run long: the clauses of the place that hold the claim."""
     if place.text.isascii() or len(_UNSPACED.findall(place.text)) * 2 < len(place.text):
         return place
-    first = min(starts[0] for starts in place.inside.values() if starts)
-    last = max(starts[-1] for starts in place.inside.values() if starts)
-    start = max((mark.end() for mark in _CLAUSE.finditer(place.text, 0, first)), default=0)
+    first, last = _stretch(claim, place)
+    start = 0
+    for mark in _CLAUSE.finditer(place.text, 0, first):
+        if not _GOVERNING.search(place.text, start, mark.start()):
+            start = mark.end()
     after = _CLAUSE.search(place.text, last)
     end = after.start() if after else len(place.text)
-    inside = {word: [at - start for at in starts] for word, starts in place.inside.items()}
+    inside = {word: [at - start for at in places if start <= at < end] for word, places in place.inside.items()}
     return Place(place.text[start:end], place.words, inside)
+
+
+def _stretch(claim: Claim, place: Place) -> tuple[int, int]:
+    """The first and the last of the claim's words in the place, where they stand closest in the claim's order."""
+    wanted = [place.inside[word] for word in claim.hashes if place.inside[word]]
+    closest: tuple[int, int] | None = None
+    for first in wanted[0]:
+        last = first
+        for places in wanted[1:]:
+            following = bisect_right(places, last)
+            if following == len(places):
+                return closest or (min(each[0] for each in wanted), max(each[-1] for each in wanted))
+            last = places[following]
+        if closest is None or last - first < closest[1] - closest[0]:
+            closest = first, last
+    return closest or (0, 0)
 
 
 def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
     """The first guard that refuses this place for this claim, or None for a pass."""
-    place = _clauses(place)
     if place.text[-1:] in "?？؟" or _BLANK.search(place.text):
         return "question"
+    if guard := _weakened(claim, place, lists):
+        return guard
+    place = _clauses(claim, place)
     return (
         _signs(claim, place)
         or _added(claim, place, lists)
         or _wording(claim, place, lists)
         or _order(claim, place, lists)
         or _names(claim, place)
-        or (_numbers(claim, place.text) if claim.numbers else None)
+        or (_numbers(claim, place) if claim.numbers else None)
     )
 
 
@@ -294,6 +317,14 @@ def _same_wording(claim: Claim, place: Place, lists: WordLists) -> bool:
     return not _DIGIT_PART.search(place.text)
 
 
+def _weakened(claim: Claim, place: Place, lists: WordLists) -> str | None:
+    """In a script without spaces: whether the sentence, also outside the claim's clauses, weakens or denies."""
+    if place.text.isascii():
+        return None
+    listed = lists.unspaced_weakening
+    return next((guard for word, guard in listed if word in place.text and word not in claim.text), None)
+
+
 def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
     if _same_wording(claim, place, lists):
         return None
@@ -303,10 +334,6 @@ def _wording(claim: Claim, place: Place, lists: WordLists) -> str | None:
     extra = theirs - mine
     if weakening := {lists.weakening[word] for word in extra & lists.weakening.keys()}:
         return "reversal" if "reversal" in weakening else "hedge"
-    if not place.text.isascii():
-        for word, guard in lists.unspaced_weakening:
-            if word in place.text and word not in claim.text:
-                return guard
     for word in mine & lists.opposites.keys():
         if not lists.opposites[word].isdisjoint(extra):
             return "direction"
@@ -415,8 +442,9 @@ def _names_moved(claim: Claim, order: Sequence[int]) -> bool:
     return any(right < left for left, right in pairwise(places))
 
 
-def _numbers(claim: Claim, sentence: str) -> str | None:
-    """Each typed number of the claim must stand in the sentence, in the same order, and be about the same."""
+def _numbers(claim: Claim, place: Place) -> str | None:
+    """Each typed number of the claim must stand in the place, in the same order, and be about the same."""
+    sentence = place.text
     held = parse(sentence)
     matched: list[Number] = []
     for number in claim.numbers:
@@ -431,7 +459,7 @@ def _numbers(claim: Claim, sentence: str) -> str | None:
     for left, right in pairwise(matched):
         if left.kind == right.kind and left.unit == right.unit and left.start > right.start:
             return "number-order"
-    return _context(claim, sentence, matched, held) if len(held) > len(matched) else None
+    return _context(place, matched, held) if len(held) > len(matched) else None
 
 
 def _why_not(number: Number, held: Sequence[Number]) -> str:
@@ -452,11 +480,11 @@ def _preposition(text: str, number: Number) -> str | None:
     return match.group(1).lower() if match else None
 
 
-def _context(claim: Claim, sentence: str, matched: Sequence[Number], held: Sequence[Number]) -> str | None:
+def _context(place: Place, matched: Sequence[Number], held: Sequence[Number]) -> str | None:
     """Each number must be nearer to the claim's words than any other number of its kind, and to the claim's year."""
     others = [number for number in held if number not in matched]
     years = [number for number in held if number.kind == "year"]
-    anchors = _anchors(claim, sentence)
+    anchors = [at for places in place.inside.values() for at in places]
     for number in matched:
         if number.kind != "year" and len(years) > 1 and any(year in matched for year in years):
             nearest = min(years, key=lambda year: abs(year.start - number.start))
@@ -468,12 +496,6 @@ def _context(claim: Claim, sentence: str, matched: Sequence[Number], held: Seque
             if any(_closeness(rival, anchors) >= mine for rival in rivals):
                 return "number-context"
     return None
-
-
-def _anchors(claim: Claim, sentence: str) -> list[int]:
-    """Where the claim's content words stand in the sentence, every occurrence."""
-    wanted = {claim.text[start:end].lower() for start, end in zip(claim.starts, claim.ends, strict=True)}
-    return [match.start() for match in _TOKEN.finditer(sentence.lower()) if match.group() in wanted]
 
 
 def _closeness(number: Number, places: Iterable[int]) -> float:

@@ -52,15 +52,27 @@ class TriageRow:
     refused_by: str | None = None
 
 
+_CONNECTIVE = re.compile(
+    r"\W*(?:(?:in (?:addition|particular|general|fact|summary|conclusion|short|other words|contrast|turn)"
+    r"|for (?:example|instance)|as a result|by contrast|on the other hand|at the same time|first of all|additionally"
+    r"|furthermore|moreover|however|specifically|notably|importantly|interestingly|indeed|similarly|likewise|conversely"
+    r"|consequently|accordingly|nevertheless|nonetheless|overall|finally|lastly|thirdly|secondly|firstly|thus|therefore"
+    r"|hence|namely|außerdem|zudem|darüber hinaus|zum beispiel|daher|deshalb|schließlich|insgesamt|de plus|en outre"
+    r"|par exemple|ainsi|enfin|además|por ejemplo|por lo tanto|en general|por último),\s"
+    r"|但?(?:此外|另外|同时|其次|例如|比如|因此|所以|但是|而且|最后|然而|首先|总之|不过|具体来说|一般来说|总的来说|相反"
+    r"|相比之下|与此同时|需要注意的是|值得注意的是)[，,])",
+    re.IGNORECASE,
+)
+"""Openings that only tie a sentence to the one before it."""
 _FRAME = re.compile(
-    r"^(?:(?:records|reports|data|figures|documents|studies|research|sources|findings|evidence|analysts|researchers|officials"
+    r"(?:(?:records|reports|data|figures|documents|studies|research|sources|findings|evidence|analysts|researchers|officials"
     r"|(?:the|this|one|a)\s(?:study|report|authors?|paper|article|source|survey|review|document|page|text|analysis)|it\sis)"
     r"\s(?:also\s)?(?:shows?|showed|indicates?d?|finds?|found|states?d?|says?|said|notes?d?|reports?|reported|confirms?"
     r"|confirmed|reveals?|revealed|known|reported|stated)\sthat\s)",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
-    r"^(?:and|but|while|whereas|or|so|also|however|,|\s)*(?:it|they|he|she|this|these|those|that|such|both|its|their|his|her"
+    r"(?:and|but|while|whereas|or|so|also|however|,|\s)*(?:it|they|he|she|this|these|those|that|such|both|its|their|his|her"
     r"|er|sie|es|dies|diese|dieser|il|elle|ils|elles|cela|ello|ella|esto|они|он|она|это|它|他|她|该|其)\b",
     re.IGNORECASE,
 )
@@ -69,11 +81,13 @@ _DETERMINERS = frozenset(
     ("the", "a", "an", "der", "die", "das", "ein", "eine", "le", "la", "les", "un", "une", "el", "los", "las")
 )
 _EDGE = re.compile(
-    r"[.!?…;。！？；\n|](?:(?<=[.!?…;])[.!?…;]*[\"'”’»)\]*_]{0,4}\s+|(?<=[。！？；|])|(?<=\n)\s*(?:\n|[-*•|#>+]))"
+    r"[.!?…;。！？；\n|](?:(?<=[.!?…;])[.!?…;]*[\"'”’»)\]*_]{0,4}\s+|(?<=[。！？；|])|(?<=\n)\s*(?:\n|[-*•|#>+])"
+    r"|(?<=[a-z)%][.!?])[\"”]?(?:\d{1,3}(?:[,–-]\d{1,3}){0,9}\s)?(?=[A-Z][a-z'’]*[\s,]))"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e|Inc|Ltd|Corp|Co|Jr|Sr|Gen|Gov|Sen|Mt|M\.D|Ph\.D|D\.C))$"
 )
+_MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec)\.\s\d")
 _MOST_INFLECTED = 2
 """So many words of a claim may stand in its source only in another form (rose, rises)."""
 _GAP = 8
@@ -126,7 +140,7 @@ def _ignored(rules: TriageSettings) -> U64:
 def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings) -> list[Claim]:
     """All claims indexed in one pass; equal claims are one object."""
     distinct = list(dict.fromkeys(texts))
-    framed = [_unframed(text) for text in distinct]
+    framed = [" " * (start := _opening(text)) + text[start:] for text in distinct]
     joined = "\n".join(framed)
     index = WordIndex.build(joined)
     numbers = [parse(text, language) for text in distinct]
@@ -159,10 +173,12 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
     return [ready[text] for text in texts]
 
 
-def _unframed(claim: str) -> str:
-    """The claim with `the report says that` at its beginning blanked."""
-    frame = _FRAME.match(claim)
-    return " " * frame.end() + claim[frame.end() :] if frame else claim
+def _opening(claim: str) -> int:
+    """Where a claim begins behind `in addition, the report says that`."""
+    connective = _CONNECTIVE.match(claim)
+    start = connective.end() if connective else 0
+    frame = _FRAME.match(claim, start)
+    return frame.end() if frame else start
 
 
 @lru_cache(maxsize=4096)
@@ -189,7 +205,7 @@ def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | N
         return "strong"
     if not claim.hashes or len(claim.hashes) + len(claim.numbers) < rules.min_words:
         return "too-few-words"
-    if _PRONOUN.match(claim.text):
+    if _PRONOUN.match(claim.text, _opening(claim.text)):
         return "pronoun"
     connector = _CONNECTOR.match(claim.text) if pair.scope == "clause" else None
     if connector and not connector.group("next")[0].isupper() and connector.group("next").lower() not in _DETERMINERS:
@@ -324,7 +340,10 @@ def _with_neighbours(text: str, sentences: Sequence[tuple[int, int]]) -> Iterato
 
 
 def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
-    return mark.group()[0] != "." or not _ABBREVIATION.search(text, max(0, mark.start() - 7), mark.start())
+    start, before = mark.start(), max(0, mark.start() - 7)
+    if text[start] != ".":
+        return True
+    return not _ABBREVIATION.search(text, before, start) and not _MONTH.search(text, before, start + 3)
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:
