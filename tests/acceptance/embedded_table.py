@@ -6,9 +6,8 @@ Sets that the model never saw are judged by the shipped checker. For sets it was
 models that saw neither the source text nor the claim (five folds), stored beside the training scripts. Intervals
 resample whole groups of rows that share a text or a claim.
 
-Two questions are asked of every set. *Best guess*: what the probabilities say when no abstention is allowed; for F1 by
-a weight for each class that was fitted on the other folds of the set (for sets that the model never saw: on all sets it
-was trained on). *As given*: the checker's own verdicts at the default confidence.
+Two questions are asked of every set. *Best guess*: what probabilities and grades say when no abstention is allowed, by
+one rule for all sets. *As given*: the checker's own verdicts, at the default confidence.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from tests.builders import evidence, item
 from training import data
-from verification_pipeline.checkers.embedded import EmbeddedChecker, decide
+from verification_pipeline.checkers.embedded import AGAINST, EmbeddedChecker, decide
 from verification_pipeline.checkers.embedded.guards import Doubt
 from verification_pipeline.checkers.protocol import Item
 from verification_pipeline.checkers.retrieval import WordRetriever
@@ -45,9 +44,9 @@ FAMILIES = {
 """Sets, and whether the model was trained on them."""
 BUILT = ("fever_symmetric/dev", "summedits", "nli4ct/dev")
 """Sets whose false claims were made from true ones, so that overlap cannot tell them apart."""
-CONTRADICTED = ("citation_integrity/train", "factcheck_gpt/dev", "fever_symmetric/dev")
-"""Sets trained on that hold contradicted claims."""
 ANSWERS = Path(__file__).resolve().parents[2] / "training" / "answers.json.gz"
+DENIED = ("healthver/dev", "fever_symmetric/dev", "nli4ct/dev")
+"""Sets where what the source contradicts is a class of its own."""
 RESAMPLES = 400
 
 
@@ -76,6 +75,7 @@ class Answer:
     contradicted: float
     partial: float
     absent: float
+    grades: tuple[float, ...]
     doubts: tuple[Doubt, ...]
     paper: tuple[float, ...]
     fold: int = -1
@@ -102,8 +102,8 @@ def stored(rows: Sequence[Labelled]) -> list[Answer]:
     with gzip.open(ANSWERS, "rt", encoding="utf-8") as file:
         kept = json.load(file)
     return [
-        Answer(*entry[:4], tuple(Doubt(kind, "", against) for kind, against in entry[4]), tuple(entry[5]), entry[6])
-        for entry in (kept[f"{row.dataset} {row.id}"] for row in rows)
+        Answer(*p, tuple(grades), tuple(Doubt(kind, "", against) for kind, against in doubts), tuple(paper), fold)
+        for *p, doubts, paper, fold, grades in (kept[f"{row.dataset} {row.id}"] for row in rows)
     ]
 
 
@@ -114,7 +114,7 @@ def judged(rows: Sequence[Labelled], checker: EmbeddedChecker) -> list[Answer]:
         source, (first, last) = reading.measured.source, reading.measured.found.passage
         passage = source.text[source.starts[first] : source.ends[last]]
         p = (reading.supported, reading.contradicted, reading.partial, reading.absent)
-        answers.append(Answer(*p, reading.doubts, reading.paper, passage=passage))
+        answers.append(Answer(*p, reading.grades, reading.doubts, reading.paper, passage=passage))
     return answers
 
 
@@ -172,50 +172,30 @@ def verdicts(answers: Sequence[Answer]) -> tuple[NDArray[np.str_], NDArray[np.fl
     return np.array(out), np.array(confidence)
 
 
-Probabilities = NDArray[np.float64]
-_GRID = np.exp(np.linspace(-2.5, 2.5, 21))
+def best_guess(name: str, answer: Answer) -> str:
+    """The class that an answer speaks for most, whatever the doubts: S, P or U; S, C or U where sets have these."""
+    grade = "SPU"[int(np.argmax(answer.grades))]
+    if not name.startswith(DENIED):
+        return grade
+    denied = answer.contradicted > AGAINST * (1 - answer.supported)
+    return "S" if grade == "S" else "C" if denied else "U"
 
 
-def classes(name: str, label: NDArray[np.str_], p: Probabilities) -> tuple[str, NDArray[np.str_], Probabilities]:
-    """The three classes of a set, the label of each row among them, and the probability of each class."""
-    if name.startswith(("healthver", "fever", "nli4ct")):  # what the source contradicts is a class of its own
-        return "SUC", label, np.column_stack([p[:, 0], p[:, 2] + p[:, 3], p[:, 1]])
-    return "SPU", np.where(label == "C", "U", label), np.column_stack([p[:, 0], p[:, 2], p[:, 1] + p[:, 3]])
-
-
-def guess(names: str, p: Probabilities, weights: Probabilities) -> NDArray[np.str_]:
-    """The most probable class of each row, each class with its weight."""
-    return np.array(list(names))[(p * weights).argmax(axis=1)]
-
-
-def fitted(parts: Sequence[tuple[str, NDArray[np.str_], Probabilities]]) -> Probabilities:
-    """The weights of the classes that give the best mean macro-F1 over some sets."""
-    tried = [np.array([1.0, second, third]) for second in _GRID for third in _GRID]
-    return max(tried, key=lambda w: sum(macro_f1(truth, guess(names, p, w)) for names, truth, p in parts))
-
-
-def report(
-    name: str, rows: Sequence[Labelled], answers: Sequence[Answer], rules: Embedded, general: Probabilities | None
-) -> dict[str, object]:
-    """The figures of one set. `general`: weights of the classes for a set that was not trained on."""
+def report(name: str, rows: Sequence[Labelled], answers: Sequence[Answer], rules: Embedded) -> dict[str, object]:
+    """The figures of one set."""
     kept = [k for k, row in enumerate(rows) if row.label]
     rows, answers = [rows[k] for k in kept], [answers[k] for k in kept]
     label = np.array([row.label for row in rows])
     groups = np.array([row.group for row in rows])
-    p = np.array([(one.supported, one.contradicted, one.partial, one.absent) for one in answers])
-    names, truth, three = classes(name, label, p)
-    folds = np.array([answer.fold for answer in answers])
-    guessed = np.empty(len(rows), dtype="<U1")
-    for fold in np.unique(folds):
-        held = folds == fold
-        weights = general if general is not None else fitted([(names, truth[~held], three[~held])])
-        guessed[held] = guess(names, three[held], weights)
+    supported = np.array([one.supported for one in answers])
+    guessed = np.array([best_guess(name, one) for one in answers])
+    truth = label if name.startswith(DENIED) else np.where(label == "C", "U", label)
     said, confidence = verdicts(answers)
     out: dict[str, object] = {
         "set": name,
         "rows": len(rows),
-        "AUC": interval(groups, lambda r: auc(label[r] == "S", p[r, 0])),
-        "balanced": interval(groups, lambda r: balanced(label[r] == "S", p[r, 0] >= 0.5)),
+        "AUC": interval(groups, lambda r: auc(label[r] == "S", supported[r])),
+        "balanced": interval(groups, lambda r: balanced(label[r] == "S", supported[r] >= 0.5)),
         "macro-F1": interval(groups, lambda r: macro_f1(truth[r], guessed[r])),
         "accuracy": float((truth == guessed).mean()),
         "majority": float(np.unique(truth, return_counts=True)[1].max() / len(truth)),
@@ -255,24 +235,6 @@ def overlapping(rows: Sequence[Labelled]) -> NDArray[np.float64]:
     return np.array([passages[0].score if passages else 0.0 for passages in found])
 
 
-def general(pooled: Mapping[str, tuple[list[Labelled], list[Answer]]]) -> dict[str, Probabilities]:
-    """Weights of the classes for sets that were not trained on, by the names of their classes.
-
-    Fitted on sets trained on, of which those with enough contradicted claims teach to tell these apart.
-    """
-    out: dict[str, Probabilities] = {}
-    for like, taught in (("wice", tuple(FAMILIES)), ("healthver", CONTRADICTED)):
-        parts = []
-        for name, (rows, answers) in pooled.items():
-            if FAMILIES.get(name) and name in taught and not (like == "wice" and name.startswith(BUILT)):
-                known = [(row.label, one) for row, one in zip(rows, answers, strict=True) if row.label]
-                label = np.array(["U" if label == "P" and like == "healthver" else label for label, _ in known])
-                p = np.array([(one.supported, one.contradicted, one.partial, one.absent) for _, one in known])
-                parts.append(classes(like, label, p))
-        out[parts[0][0]] = fitted(parts)
-    return out
-
-
 def papers(rows: Sequence[Labelled], answers: Sequence[Answer]) -> tuple[float, float, float]:
     """Macro-F1 of citing sentences as accurate, not accurate or irrelevant, with its interval."""
     known = [(row, answer) for row, answer in zip(rows, answers, strict=True) if row.class3]
@@ -299,15 +261,12 @@ def main() -> None:
         shift = max((row.group for row in known[0]), default=-1) + 1
         known[0].extend(replace(row, group=row.group + shift) for row in rows)
         known[1].extend(answers)
-    weights = general(pooled)
     print(f"{'':58}|  best guess{'':51}|  as given, default")
     print(f"{'set':24}{'rows':>6}{'majority':>10}{'overlap AUC':>13}     ", end="")
     print(f"{'AUC':20}{'balanced':20}{'macro-F1':20}{'acc':>5}{'cover':>7}{'right':>7}{'part':>7}")
     reports = []
     for name, (rows, answers) in pooled.items():
-        known_names = classes(name, np.array(["S"]), np.zeros((1, 4)))[0]
-        trained = name == "summedits" or FAMILIES[name]
-        found = report(name, rows, answers, rules, None if trained else weights[known_names])
+        found = report(name, rows, answers, rules)
         reports.append(found)
         labels = [row for row in rows if row.label]
         plain = auc(np.array([row.label == "S" for row in labels]), overlapping(labels))

@@ -8,7 +8,7 @@ import pytest
 from tests.checkers.embedded.support import measured
 from verification_pipeline.checkers.embedded.calibration import Calibration
 from verification_pipeline.checkers.embedded.features import features
-from verification_pipeline.checkers.embedded.model import FILE, HEADS, Trees, derived, read, shipped
+from verification_pipeline.checkers.embedded.model import FILE, HEADS, READ, Trees, derived, read, shipped
 
 
 def test_the_shipped_model_fits_the_features_and_loads_fast():
@@ -40,20 +40,21 @@ def test_scores_do_not_depend_on_the_other_rows():
 
 def test_signs_of_a_change_count_only_near_a_sentence_and_their_absence_never():
     scores = {name: np.zeros(4) for name in HEADS} | {"intact": np.array([2.0, -0.4, -2.5, -2.5])}
-    found = derived(scores, np.array([1, 1, 1, 0], np.float32))
+    found = derived(scores, READ, np.array([[1], [1], [1], [0]] * np.ones(4), np.float32))
     assert found["changed"].tolist() == [0, 0, -2, 0]
     assert found["veto"].tolist() == [0, -0.4, -2.5, -2.5]
 
 
 def test_a_claim_is_held_by_overlap_and_as_people_grade():
     scores = {name: np.zeros(1) for name in HEADS} | {"coverage": np.ones(1)}
-    assert derived(scores, np.ones(1, np.float32))["holds"] == pytest.approx(1 - 0.5 * np.log(2))
+    assert derived(scores, READ, np.ones((1, 4), np.float32))["holds"] == pytest.approx(1 - 0.5 * np.log(2))
 
 
 def test_probabilities_sum_to_one():
-    curves = Calibration.of(("a",), np.array([[1, 0], [-1, 0.5], [0.3, 0]]))
+    curves = Calibration.of(("a",), np.array([[1, 0], [-1, 0.5], [0.3, 0], [0, 0.2], [-40, 0]]))
     p = curves({"a": np.linspace(-50, 50, 11)})
     assert np.allclose(p.supported + p.contradicted + p.partial + p.absent, 1)
+    assert np.allclose(p.grades.sum(axis=1), 1)
 
 
 def test_a_calibration_of_another_shape_is_refused():

@@ -1,7 +1,9 @@
-"""From scores to probabilities: three logistic curves fitted on answers to rows that the scoring models did not see.
+"""From scores to probabilities: curves fitted on answers to rows that the scoring models did not see.
 
-P(supported), then P(contradicted) and P(partially) among the rest. What a probability must be for a verdict is a
-setting; what the scores are made of is `model` and `cross`.
+Two logistic curves say how probable it is that the source supports the claim, and that it contradicts one that it does
+not support. How common that is differs from archive to archive, and partial support most of all; so a softmax beside
+them grades a claim as if supported, partially supported and unsupported were equally common. What a probability must
+be for a verdict is a setting; what the scores are made of is `model`.
 """
 
 from __future__ import annotations
@@ -13,22 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
-CURVES = ("supported", "contradicted", "partial")
+CURVES = ("supported", "contradicted", "as_supported", "as_partial", "as_unsupported")
+"""Two logistic curves, and the three sides of the softmax."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probabilities:
-    """For each row: the source supports the claim; contradicts it; supports a part of it; says nothing of it. Sum 1."""
+    """For each row: the source supports the claim; contradicts it; supports a part of it; says nothing of it. Sum 1.
+
+    `grades` (rows × 3): supported, partially supported, unsupported, were they equally common.
+    """
 
     supported: F64
     contradicted: F64
     partial: F64
     absent: F64
+    grades: F64
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Weights (curve × input) of the logistic curves; the last input is the constant 1."""
+    """Weights (curve × input); the last input is the constant 1."""
 
     inputs: tuple[str, ...]
     weights: F64
@@ -43,9 +50,11 @@ class Calibration:
     def __call__(self, scores: Mapping[str, F64]) -> Probabilities:
         """Probabilities of each row, from its scores by name."""
         columns = [scores[name] for name in self.inputs]
-        table = np.column_stack([*columns, np.ones(len(columns[0]))])
-        supported, contradicted, partial = 1 / (1 + np.exp(-np.clip(table @ self.weights.T, -30, 30))).T
+        lines = np.column_stack([*columns, np.ones(len(columns[0]))]) @ self.weights.T
+        supported, contradicted = 1 / (1 + np.exp(-np.clip(lines[:, :2], -30, 30))).T
+        raised = np.exp(lines[:, 2:] - lines[:, 2:].max(axis=1, keepdims=True))
+        grades = raised / raised.sum(axis=1, keepdims=True)
         rest = 1 - supported
         against = rest * contradicted
-        part = (rest - against) * partial
-        return Probabilities(supported, against, part, rest - against - part)
+        part = (rest - against) * grades[:, 1] / (grades[:, 1] + grades[:, 2] + 1e-12)
+        return Probabilities(supported, against, part, rest - against - part, grades)

@@ -5,7 +5,7 @@ No training here, no text and no thresholds. How the arrays came about stands in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,8 @@ CHANCE = 0.5
 """Log-odds of a change that true claims show too."""
 NEAREST = "run_1"
 """The feature that says how much of the claim the nearest sentence holds."""
+READ = (NEAREST, "run_5", "clause_mean", "window_exact")
+"""Features that the calibration reads itself: how much of the claim stands in a few sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +75,26 @@ class Model:
 
     def scores(self, rows: F32) -> dict[str, NDArray[np.float64]]:
         """The log-odds of every head for each row of features, and what follows from them."""
-        near = rows[:, self.features.index(NEAREST)]
-        return derived({name: trees(rows) for name, trees in self.heads.items()}, near)
+        return derived({name: trees(rows) for name, trees in self.heads.items()}, self.features, rows)
 
 
-def derived(scores: dict[str, NDArray[np.float64]], near: F32) -> dict[str, NDArray[np.float64]]:
-    """The scores with what the calibration reads of them.
+def derived(
+    scores: dict[str, NDArray[np.float64]], features: Sequence[str], rows: F32
+) -> dict[str, NDArray[np.float64]]:
+    """The scores with what the calibration reads beside them.
 
-    `holds`: the source holds the claim, by overlap and as people grade. `part`: log-odds of partly against not
-    supported. `veto`: signs of a change count against a claim, their absence does not count for it; `changed`: those
-    that go beyond chance, in proportion to how near a sentence comes, for far from any they mean nothing.
+    `READ`, and: `holds`: the source holds the claim, by overlap and as people grade. `veto`: signs of a change count
+    against a claim, their absence does not count for it; `changed`: those that go beyond chance, in proportion to how
+    near a sentence comes, for far from any they mean nothing.
     """
+    read = {name: rows[:, features.index(name)].astype(np.float64) for name in READ}
     supported, partial, unsupported = (scores[name] for name in GRADES)
     return {
         **scores,
+        **read,
         "holds": scores["coverage"] + GRADED * (supported - np.logaddexp(partial, unsupported)),
-        "part": partial - unsupported,
         "veto": np.minimum(scores["intact"], 0),
-        "changed": np.minimum(scores["intact"] + CHANCE, 0) * near**2,
+        "changed": np.minimum(scores["intact"] + CHANCE, 0) * read[NEAREST] ** 2,
     }
 
 
