@@ -206,8 +206,8 @@ _TENS = _ranked(
 _WORD_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _PLURAL_SCALES = {"dozen": 12, "hundert": 100, "tausend": 1_000, "millionen": 10**6, "milliarden": 10**9}
 _WORD_LIKE = {**_WORD_VALUES, **_TENS, **_WORD_SCALES, **_PLURAL_SCALES}
-_NUMBER_WORDS = frozenset(_WORD_LIKE)
-_ONE = frozenset(("one",))
+NUMBER_WORDS = frozenset(_WORD_LIKE)
+ONE = "one"
 """Alone it is no number but a pronoun or an article."""
 
 _COMMA_DECIMALS = _words(
@@ -218,7 +218,9 @@ _DIGITS = re.compile(  # begins with one set of signs: so the scan skips what ca
     r"[.\d](?:(?<=\d)\d*+|(?<=\.)(?<![\w.)\]]\.)\d++)"
     rf"(?:(?:[.,:'’/٫٬]|[{_SPACES}](?=\d{{3}}(?!\d)))\d++)*"
 )
-_PUNCTUATION = str.maketrans(dict.fromkeys("-–—.,;:!?()[]{}\"'“”‘’„«»/*_~+=<>|#&@^`\\…·•", " "))
+_MARKS = "-–—.,;:!?()[]{}\"'“”‘’„«»/*_~+=<>|#&@^`\\…·•"
+_PUNCTUATION = str.maketrans(dict.fromkeys(_MARKS, " "))
+_ASCII_PUNCTUATION = bytes(0x20 if chr(byte) in _MARKS else byte for byte in range(256))
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|arxiv:|10\.\d{4,9}/)[^\s<>]+", re.IGNORECASE)
 _ADDRESS_PREFIX = re.compile(r":(?:(?<=[Dd]oi:)|(?<=DOI:)|(?<=[Xx]iv:))")
 _SIGN = "-−"
@@ -287,8 +289,8 @@ def _parse(text: str, language: str | None) -> tuple[Number, ...]:
             close = close or len(read) > 1 or read[0].start <= reach + _WIDEST_GAP
             numbers += read
             reach = read[-1].end
-    spelt = _NUMBER_WORDS.intersection(folded_words(text))
-    if spelt and spelt != _ONE:
+    spelt = NUMBER_WORDS.intersection(folded_words(text))
+    if spelt and spelt != {ONE}:
         numbers, close = _without_overlaps(sorted([*numbers, *_read_words(text)], key=_start)), True
     return tuple(_with_ranges(text, numbers)) if close and len(numbers) > 1 else tuple(numbers)
 
@@ -323,7 +325,10 @@ def _read_plain(text: str, start: int, end: int, raw: str, language: str | None)
 @lru_cache(maxsize=64)
 def folded_words(text: str) -> tuple[str, ...]:
     """The words of a text in lower case, apart at white space and common punctuation."""
-    return tuple(text.lower().translate(_PUNCTUATION).split())
+    lowered = text.lower()
+    if lowered.isascii():  # several times faster as bytes
+        return tuple(lowered.encode().translate(_ASCII_PUNCTUATION).decode().split())
+    return tuple(lowered.translate(_PUNCTUATION).split())
 
 
 def _start(number: Number) -> int:
@@ -559,7 +564,7 @@ def _word_runs(text: str) -> Iterator[list[re.Match[str]]]:
     run: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
         word = match.group().lower()
-        listed = word in _NUMBER_WORDS
+        listed = word in NUMBER_WORDS
         near = bool(run) and match.start() == run[-1].end() + 1 and text[run[-1].end()] in _BETWEEN_WORDS
         if near and (listed or word == "and"):
             run.append(match)
@@ -575,7 +580,7 @@ def _single_words(text: str, run: Iterable[re.Match[str]]) -> Iterator[Number]:
     """The words of a run that do not form one number, each by itself: between five and six."""
     for match in run:
         word = match.group().lower()
-        value = _words_value([word]) if word in _NUMBER_WORDS and [word] not in _NO_NUMBERS else None
+        value = _words_value([word]) if word in NUMBER_WORDS and [word] not in _NO_NUMBERS else None
         if value is not None:
             yield _with_unit(text, match.start(), match.end(), Decimal(value))
 

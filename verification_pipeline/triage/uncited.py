@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verification_pipeline.config import Settings
 from verification_pipeline.records import Citations, Document, Evidence
 from verification_pipeline.text.index import WordIndex
-from verification_pipeline.text.numbers import Number, first_words, parse
+from verification_pipeline.text.numbers import NUMBER_WORDS, ONE, Number, first_words, parse
 
 _CODE = re.compile(r"`[^`\n]*`")
 _BEFORE_NUMBER, _AFTER_NUMBER = 24, 64
@@ -77,16 +79,34 @@ def _held_in(sources: Iterable[Evidence], numbers: Sequence[Number]) -> list[boo
     table[index.words.astype(np.uint16)] = True
     held = [False] * len(numbers)
     for source in sources:
-        body = source.body
-        hits = np.flatnonzero(table[body.index.words.astype(np.uint16)])
-        for word, start in zip(body.index.words[hits].tolist(), body.index.starts[hits].tolist(), strict=True):
+        text = source.body.text
+        for word, start in _may_begin(source.body.index, table):
             open_ones = [position for position in asked.get(word, ()) if not held[position]]
             if open_ones:
                 begin = max(0, start - _BEFORE_NUMBER)
                 at = start - begin
-                near = [
-                    other for other in parse(body.text[begin : start + _AFTER_NUMBER]) if other.start <= at < other.end
-                ]
+                near = [other for other in parse(text[begin : start + _AFTER_NUMBER]) if other.start <= at < other.end]
                 for position in open_ones:
                     held[position] = any(numbers[position].same_quantity(other) for other in near)
     return held
+
+
+def _may_begin(index: WordIndex, table: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Words of a text that may be among those in the table, with their places; `one` only before a word of a number.
+
+    Most texts are full of `one`, and alone it is none.
+    """
+    one, more = _number_words()
+    words = index.words
+    hits = np.flatnonzero(table[words.astype(np.uint16)])
+    following = words[np.minimum(hits + 1, len(words) - 1)].tolist()
+    for word, start, after in zip(words[hits].tolist(), index.starts[hits].tolist(), following, strict=True):
+        if word != one or after in more:
+            yield word, start
+
+
+@cache
+def _number_words() -> tuple[int, frozenset[int]]:
+    """The hash of `one`, and those of the words that a number may go on with."""
+    one, *more = WordIndex.build(" ".join((ONE, "and", *sorted(NUMBER_WORDS)))).words.tolist()
+    return one, frozenset(more)
