@@ -73,7 +73,8 @@ _LEAK = re.compile(
     r"|\[oaicite:\d{1,4}\]|oai_citation:\d{1,4}[‡†]?[\w./-]{0,200}"
     r"|\[cite_start\]|\[/?span_\d{1,4}\](?:\((?:start|end)_span\))?"
 )
-_LEAK_HINTS = (*(f"turn{digit}" for digit in range(10)), "oai", "cite_", "span_")
+_LEAK_HINTS = ("oai", "cite_", "span_")
+_TURN = re.compile(r"turn\d")
 _PRIVATE = re.compile(r"[\ue200-\ue20f]")
 _FORMULA = re.compile(
     r"[$\\](?:(?<=\$)(?:(?<!\$\$)\$[^$]{1,4000}\$\$(?!\$)|(?<![\\$\w]\$)(?![\s\d$])[^$\n]{1,300}(?<![\s\\])\$(?![\d$]))"
@@ -129,12 +130,18 @@ def scan(page: Page, text: str, settings: CitationSettings) -> list[Token]:
     tokens = [*_link_tokens(page, view)]
     if any(mark in view for mark in ("(1", "(2", "[1", "[2", " 1", " 2")):
         tokens += _author_year_tokens(view)
-    if any(hint in view for hint in _LEAK_HINTS) or (not view.isascii() and _PRIVATE.search(view)):
+    if _may_leak(view):
         tokens += [Token(m.start(), m.end(), "leaked-token", (Target(m.group()),)) for m in _LEAK.finditer(view)]
     found = [token for match in _SCAN.finditer(view) if (token := _bracket_token(match, text, settings)) is not None]
     tokens += _joined_ranges(found, view, settings) if _DASHED.search(view) else found
     tokens += _sup_tokens(page, view, settings)
     return [_with_backslash(token, text) for token in _disjoint(tokens)]
+
+
+def _may_leak(view: str) -> bool:
+    if any(hint in view for hint in _LEAK_HINTS) or ("turn" in view and _TURN.search(view)):
+        return True
+    return not view.isascii() and _PRIVATE.search(view) is not None
 
 
 def _with_backslash(token: Token, text: str) -> Token:

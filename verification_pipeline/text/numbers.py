@@ -286,7 +286,7 @@ def _parse(text: str, language: str | None) -> tuple[Number, ...]:
         plain = _read_plain(text, start, end, match[0], language)
         read = [plain] if plain else _read_digits(text, match, language)
         if read and read[0].start >= reach:
-            close = close or len(read) > 1 or read[0].start <= reach + _WIDEST_GAP
+            close = close or len(read) > 1 or (bool(numbers) and read[0].start <= reach + _WIDEST_GAP)
             numbers += read
             reach = read[-1].end
     spelt = NUMBER_WORDS.intersection(folded_words(text))

@@ -134,7 +134,7 @@ _DAYS_AND_TITLES = frozenset(
 )  # fmt: skip
 _NAME_GAP = 3
 _REACH_OF_NAME = 60
-_BLANK = re.compile(r"[（(]\s*[）)]|_{3,}")
+_BLANK = re.compile(r"[（(]\s*[）)]|_{3}")
 _BEFORE = 16
 _PREPOSITION = re.compile(
     r"\b(by|to|from|after|before|since|until|till|um|auf|von|nach|vor|seit|bis|de|à|a|après|avant|depuis|на|до|с|после)\s+(?:about\s|around\s|nearly\s|over\s)?[^\w]{0,3}$",
@@ -251,7 +251,7 @@ def _stretch(claim: Claim, place: Place) -> tuple[int, int]:
 
 def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
     """The first guard that refuses this place for this claim, or None for a pass."""
-    if place.text[-1:] in "?？؟" or _BLANK.search(place.text):
+    if place.text[-1:] in "?？؟" or _has_blank(place.text):
         return "question"
     if guard := _weakened(claim, place, lists):
         return guard
@@ -264,6 +264,11 @@ def refused_by(claim: Claim, place: Place, lists: WordLists) -> str | None:
         or _names(claim, place)
         or (_numbers(claim, place) if claim.numbers else None)
     )
+
+
+def _has_blank(text: str) -> bool:
+    """Whether the text leaves something to fill in: `( )`, `___`."""
+    return ("(" in text or "（" in text or "_" in text) and _BLANK.search(text) is not None
 
 
 def keeps_order(claim: Claim, place: Place) -> bool:

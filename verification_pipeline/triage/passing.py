@@ -150,7 +150,9 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
         for number in typed:
             in_number[bases[-1] + number.start : bases[-1] + number.end] = True
         bases.append(bases[-1] + len(text) + 1)
-    chosen = np.flatnonzero(~np.isin(index.words, _ignored(rules)) & ~in_number[index.starts])
+    ignored = _ignored(rules)
+    no_fact = ignored.take(ignored.searchsorted(index.words), mode="clip") == index.words
+    chosen = np.flatnonzero(~no_fact & ~in_number[index.starts])
     claim_of = np.searchsorted(bases, index.starts[chosen], side="right") - 1
     base = np.array(bases)[claim_of]
     words, hashes = index.words.tolist(), index.words[chosen].tolist()

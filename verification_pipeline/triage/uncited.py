@@ -71,8 +71,8 @@ def _held_in(sources: Iterable[Evidence], numbers: Sequence[Number]) -> list[boo
     """For each number, whether a source holds it. Texts are read only around words with which it may begin."""
     wanted: defaultdict[str, list[int]] = defaultdict(list)
     for position, number in enumerate(numbers):
-        for word in sorted(first_words(number)):
-            wanted[word].append(position)
+        for written in sorted(first_words(number)):
+            wanted[written].append(position)
     index = WordIndex.build(" ".join(wanted))
     asked = dict(zip(index.words.tolist(), wanted.values(), strict=True))
     table = np.zeros(1 << 16, dtype=np.bool_)
