@@ -32,12 +32,8 @@ class Claim:
     context: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CitedBlock:
-    """One block: its sentences, and for each of its tokens the claim that it covers."""
-
-    sentences: tuple[Range, ...]
-    claims: tuple[tuple[Token, Claim], ...]
+Covered = tuple[tuple[Token, Claim], ...]
+"""For each token of a block that cites, the claim that it covers."""
 
 
 _CONJUNCTIONS = "and|but|while|whereas|although|though|yet|und|aber|während|et|mais|tandis|y|pero|mientras|и|а|но"
@@ -55,40 +51,45 @@ _GAP_BEFORE_STOP = re.compile(r" (?<!  ) {2,}+(?=[.!?…](?:\s|$))")
 _EMPTY_BRACKETS = re.compile(r"[(（]\s*[,;.]?\s*[)）]|\[\s*\]")
 
 
+def sentences(page: Page, block: Block, tokens: Sequence[Token], language: str | None) -> list[Range]:
+    """The sentences of a block of prose; its tokens, in order, are no part of them."""
+    base = block.start
+    blanked = _for_splitting(page.view, block.start, block.end, tokens)
+    return [(start + base, end + base) for start, end in split(blanked, language)]
+
+
 def cited(
     text: str,
     page: Page,
     index: int,
     block: Block,
     tokens: Sequence[Token],
+    sentences: Sequence[Range],
     language: str | None,
     settings: CitationSettings,
-) -> CitedBlock:
-    """Sentences and claims of the prose `block` (block `index` of the page or part of it), with its tokens in order."""
-    base = block.start
-    blanked = _for_splitting(page.view, block.start, block.end, tokens)
-    sentences = [(start + base, end + base) for start, end in split(blanked, language)]
+) -> Covered:
+    """The claims of the prose `block` (block `index` of the page or part of it), with its tokens and sentences."""
     if not tokens:
-        return CitedBlock(tuple(sentences), ())
+        return ()
     if block.kind == "cell":
         whole = _cell(block, index, page, tokens, settings)
         if whole is not None:
-            return CitedBlock(tuple(sentences), whole)
+            return whole
     context = _context(block, page)
     if not sentences:
-        return CitedBlock((), _marks_alone(block, index, page, tokens, context, language))
+        return _marks_alone(block, index, page, tokens, context, language)
     owned = _by_sentence(page.view, sentences, tokens)
     scope = "list-item" if block.kind == "item" and len(sentences) == 1 else "sentence"
     if _covers_paragraph(text, sentences, tokens):
         whole_block = (sentences[0][0], sentences[-1][1])
         claim = _claim(page, tokens, (sentences[-1][0], tokens[-1].end), (whole_block,), "paragraph", context)
-        return CitedBlock(tuple(sentences), tuple((token, claim) for token in tokens))
+        return tuple((token, claim) for token in tokens)
     claims: list[tuple[Token, Claim]] = []
     for number, members in owned.items():
         start, end = sentences[number]
         stretch = (min(start, members[0].start), max(end, members[-1].end))
         claims += _of_sentence(page, stretch, members, scope, context, settings)
-    return CitedBlock(tuple(sentences), tuple(claims))
+    return tuple(claims)
 
 
 def _blanked(view: str, start: int, end: int, tokens: Sequence[Token]) -> str:

@@ -23,6 +23,7 @@ from verification_pipeline.records import Citations, Document, Marker, Pair, Sou
 from verification_pipeline.text import numbers
 
 Range = tuple[int, int]
+Strengths = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 _EMPTY = SourceCatalogue(())
 
@@ -41,15 +42,29 @@ def extract(document: Document, own: Sequence[Source], shared: SourceCatalogue |
     tokens = _settled(markers.checked(found, text), text, binder, frozenset(rules.places))
     if not any(token.refused is None and token.kind != "wikilink" and not token.keeps_text for token in tokens):
         tokens = _with_parentheses(tokens, page, listed, binder, settings)
-    rows = _Rows(document, binder, settings)
     starts = [token.start for token in tokens]
-    sentences: list[Range] = []
-    for index, block in _prose(page.blocks, listed.regions):
-        inside = claims.tokens_in(tokens, starts, block)
-        cited = claims.cited(text, page, index, block, inside, document.language, rules)
-        sentences += cited.sentences
-        rows.add(inside, {token.start: claim for token, claim in cited.claims})
-    return Citations(binder.references(), tuple(rows.markers), tuple(rows.pairs), tuple(sentences))
+    prose = [
+        (index, block, claims.tokens_in(tokens, starts, block)) for index, block in _prose(page.blocks, listed.regions)
+    ]
+    # Step by step over the whole document, not block by block: each step's code stays in the processor's caches.
+    split = [claims.sentences(page, block, inside, document.language) for _, block, inside in prose]
+    cited = [
+        claims.cited(text, page, index, block, inside, sentences, document.language, rules)
+        for (index, block, inside), sentences in zip(prose, split, strict=True)
+    ]
+    rows = _Rows(document, binder, _strengths(cited, document.language, settings))
+    for (_, _, inside), covered in zip(prose, cited, strict=True):
+        rows.add(inside, {token.start: claim for token, claim in covered})
+    sentences = tuple(sentence for block in split for sentence in block)
+    return Citations(binder.references(), tuple(rows.markers), tuple(rows.pairs), sentences)
+
+
+def _strengths(cited: Sequence[claims.Covered], language: str | None, settings: Settings) -> Strengths:
+    """The strong markers, and the numbers as written, of every claim of a document."""
+    said = dict.fromkeys(claim.text for covered in cited for _, claim in covered)
+    typed = [(text, numbers.parse(text, language)) for text in said]
+    words = StrongWords.of(language, settings.strong)
+    return {text: (words.markers(text, found), tuple([number.text for number in found])) for text, found in typed}
 
 
 def _prose(blocks: Sequence[markdown.Block], regions: Sequence[Range]) -> Iterator[tuple[int, markdown.Block]]:
@@ -155,15 +170,14 @@ def _with_parentheses(
 class _Rows:
     """Collects marker and pair rows in document order; one use per document."""
 
-    def __init__(self, document: Document, binder: Binder, settings: Settings) -> None:
+    def __init__(self, document: Document, binder: Binder, strengths: Strengths) -> None:
         self.document = document
         self.binder = binder
         self.markers: list[Marker] = []
         self.pairs: list[Pair] = []
-        self._strong_words = StrongWords.of(document.language, settings.strong)
         self._occurrences: Counter[str] = Counter()  # by the id of the first pair with that claim and target
         self._of_claim: dict[tuple[tuple[Range, ...], str], str] = {}
-        self._strength: dict[tuple[Range, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._strengths = strengths
 
     def add(self, tokens: Sequence[Token], claim_of: dict[int, claims.Claim]) -> None:
         """The rows of one block's tokens; `claim_of` maps a token's start to its claim."""
@@ -204,7 +218,7 @@ class _Rows:
         identity = pair_id(self.document.document_key, claim.text, cited, occurrence) if occurrence else first
         self._of_claim[claim.spans, cited] = identity
         status, reason = self._pair_status(binding)
-        strong, written = self._strong(claim)
+        strong, written = self._strengths[claim.text]
         text = self.document.text
         self.pairs.append(
             Pair(
@@ -244,14 +258,6 @@ class _Rows:
         if source.reason and source.reason.startswith("too-large"):
             return "uncheckable", "too-large"
         return "uncheckable", "unreadable" if source.status == "unreadable" else "no-text"
-
-    def _strong(self, claim: claims.Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        known = self._strength.get(claim.spans)
-        if known is None:
-            typed = numbers.parse(claim.text, self.document.language)
-            strong = self._strong_words.markers(claim.text, typed)
-            known = self._strength[claim.spans] = strong, tuple(number.text for number in typed)
-        return known
 
 
 def _status(token: Token, binding: Binding) -> tuple[str, str | None]:

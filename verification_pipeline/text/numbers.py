@@ -322,7 +322,7 @@ def _read_plain(text: str, start: int, end: int, raw: str, language: str | None)
     return Number(start, end, raw, value, "", "year" if year else "number", "", other)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def folded_words(text: str) -> tuple[str, ...]:
     """The words of a text in lower case, apart at white space and common punctuation."""
     lowered = text.lower()
