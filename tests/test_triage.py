@@ -272,6 +272,23 @@ def test_numbers_of_uncited_sentences() -> None:
     assert frame("uncited_numbers", found).height == 1
 
 
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("One board sold one million tickets.", []),
+        ("One hundred boards sold one ticket. One", ["1,000,000"]),
+        ("", ["1,000,000"]),
+    ],
+)
+def test_one_begins_a_number_only_before_a_word_of_a_number(body: str, found: list[str]) -> None:
+    text = "It sold 1,000,000 tickets."
+    document = Document(document_key("c", "d"), "c", "d", text, text_sha256(text))
+    source = Source("s", "1", "d")
+    citations = extract(document, [source], SourceCatalogue.build(()), Settings())
+    numbers = uncited_numbers(document, citations, {"s": Evidence(source, IndexedText("x", body))}, Settings())
+    assert [number.number for number in numbers] == found
+
+
 _FACTS = [
     "Halvor Mill",
     "Kelpin Depot",

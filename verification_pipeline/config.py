@@ -188,6 +188,23 @@ class Triage(Section):
         ),
         description="Verbs that only say that a figure is one; a claim may have them where the source has another.",
     )
+    connectives: tuple[str, ...] = Field(
+        (
+            "in addition", "in particular", "in general", "in fact", "in summary", "in conclusion", "in short",
+            "in other words", "in contrast", "in turn", "for example", "for instance", "as a result", "by contrast",
+            "on the other hand", "at the same time", "first of all", "additionally", "furthermore", "moreover",
+            "however", "specifically", "notably", "importantly", "interestingly", "indeed", "similarly", "likewise",
+            "conversely", "consequently", "accordingly", "nevertheless", "nonetheless", "overall", "finally", "lastly",
+            "thirdly", "secondly", "firstly", "thus", "therefore", "hence", "namely", "außerdem", "zudem",
+            "darüber hinaus", "zum beispiel", "daher", "deshalb", "schließlich", "insgesamt", "de plus", "en outre",
+            "par exemple", "ainsi", "enfin", "además", "por ejemplo", "por lo tanto", "en general", "por último",
+            *_spaced(
+                "此外 另外 同时 其次 例如 比如 因此 所以 但是 而且 最后 然而 首先 总之 不过 具体来说 一般来说"
+                " 总的来说 相反 相比之下 与此同时 需要注意的是 但需要注意的是 值得注意的是"
+            ),
+        ),
+        description="Openings, before a comma, that only tie a claim to the sentence before it.",
+    )  # fmt: skip
     negations: tuple[str, ...] = Field(
         _spaced(
             "not no never none nobody nothing neither nor without cannot nicht kein keine keinen keiner keines nie"

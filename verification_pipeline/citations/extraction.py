@@ -24,6 +24,7 @@ from verification_pipeline.text import numbers
 
 Range = tuple[int, int]
 Strengths = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+"""Strong markers and numbers, as written, by the claim's text."""
 
 _EMPTY = SourceCatalogue(())
 
@@ -52,11 +53,12 @@ def extract(document: Document, own: Sequence[Source], shared: SourceCatalogue |
         claims.cited(text, page, index, block, inside, sentences, document.language, rules)
         for (index, block, inside), sentences in zip(prose, split, strict=True)
     ]
+    entries = binder.references()
     rows = _Rows(document, binder, _strengths(cited, document.language, settings))
     for (_, _, inside), covered in zip(prose, cited, strict=True):
         rows.add(inside, {token.start: claim for token, claim in covered})
     sentences = tuple(sentence for block in split for sentence in block)
-    return Citations(binder.references(), tuple(rows.markers), tuple(rows.pairs), sentences)
+    return Citations(entries, tuple(rows.markers), tuple(rows.pairs), sentences)
 
 
 def _strengths(cited: Sequence[claims.Covered], language: str | None, settings: Settings) -> Strengths:

@@ -28,11 +28,13 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 class Claim:
     """A claim ready for look-up.
 
-    `hashes` are its content words (word-index hashes) in order, with their places `starts`, `ends` in `text`; `words`
-    are all its words. `names` are runs of indices of capitalised content words that stand side by side.
+    `opening` is where it begins, behind words that only tie or frame it. `hashes` are its content words (word-index
+    hashes) in order, with their places `starts`, `ends` in `text`; `words` are all its words. `names` are runs of
+    indices of capitalised content words that stand side by side.
     """
 
     text: str
+    opening: int
     hashes: Sequence[int]
     starts: Sequence[int]
     ends: Sequence[int]
@@ -175,6 +177,11 @@ class WordLists:
     def stop_signs(self) -> frozenset[str]:
         """Signs that carry no fact."""
         return frozenset(word for word in self.settings.stop_words if _UNSPACED.fullmatch(word))
+
+    @cached_property
+    def connectives(self) -> frozenset[str]:
+        """Openings that only tie a claim to the sentence before it."""
+        return frozenset(self.settings.connectives)
 
     @cached_property
     def bounds(self) -> frozenset[str]:

@@ -52,18 +52,8 @@ class TriageRow:
     refused_by: str | None = None
 
 
-_CONNECTIVE = re.compile(
-    r"\W*(?:(?:in (?:addition|particular|general|fact|summary|conclusion|short|other words|contrast|turn)"
-    r"|for (?:example|instance)|as a result|by contrast|on the other hand|at the same time|first of all|additionally"
-    r"|furthermore|moreover|however|specifically|notably|importantly|interestingly|indeed|similarly|likewise|conversely"
-    r"|consequently|accordingly|nevertheless|nonetheless|overall|finally|lastly|thirdly|secondly|firstly|thus|therefore"
-    r"|hence|namely|außerdem|zudem|darüber hinaus|zum beispiel|daher|deshalb|schließlich|insgesamt|de plus|en outre"
-    r"|par exemple|ainsi|enfin|además|por ejemplo|por lo tanto|en general|por último),\s"
-    r"|但?(?:此外|另外|同时|其次|例如|比如|因此|所以|但是|而且|最后|然而|首先|总之|不过|具体来说|一般来说|总的来说|相反"
-    r"|相比之下|与此同时|需要注意的是|值得注意的是)[，,])",
-    re.IGNORECASE,
-)
-"""Openings that only tie a sentence to the one before it."""
+_FIRST_COMMA = re.compile(r"[,，]\s*")
+_LONGEST_CONNECTIVE = 30
 _FRAME = re.compile(
     r"(?:(?:records|reports|data|figures|documents|studies|research|sources|findings|evidence|analysts|researchers|officials"
     r"|(?:the|this|one|a)\s(?:study|report|authors?|paper|article|source|survey|review|document|page|text|analysis)|it\sis)"
@@ -87,7 +77,7 @@ _EDGE = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Ms|Mrs|Prof|St|vs|approx|al|Fig|No|no|e\.g|i\.e|Inc|Ltd|Corp|Co|Jr|Sr|Gen|Gov|Sen|Mt|M\.D|Ph\.D|D\.C))$"
 )
-_MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec)\.\s\d")
+_MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec)$")
 _MOST_INFLECTED = 2
 """So many words of a claim may stand in its source only in another form (rose, rises)."""
 _GAP = 8
@@ -105,7 +95,7 @@ def triage(
     uncheckable. `language` (ISO 639-1) is the document's, and says how its numbers are read.
     """
     rules, lists = settings.triage, word_lists(settings.triage)
-    claims = _prepared([pair.claim for pair in pairs], language, rules)
+    claims = _prepared([pair.claim for pair in pairs], language, lists)
     found: list[TriageRow | None] = [None] * len(pairs)
     asked: defaultdict[str, list[int]] = defaultdict(list)
     for position, (pair, claim) in enumerate(zip(pairs, claims, strict=True)):
@@ -137,10 +127,11 @@ def _ignored(rules: TriageSettings) -> U64:
     return np.unique(WordIndex.build(" ".join((*rules.stop_words, *rules.neutral_words))).words)
 
 
-def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings) -> list[Claim]:
+def _prepared(texts: Sequence[str], language: str | None, lists: WordLists) -> list[Claim]:
     """All claims indexed in one pass; equal claims are one object."""
     distinct = list(dict.fromkeys(texts))
-    framed = [" " * (start := _opening(text)) + text[start:] for text in distinct]
+    openings = [_opening(text, lists) for text in distinct]
+    framed = [" " * start + text[start:] for text, start in zip(distinct, openings, strict=True)]
     joined = "\n".join(framed)
     index = WordIndex.build(joined)
     numbers = [parse(text, language) for text in distinct]
@@ -150,7 +141,7 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
         for number in typed:
             in_number[bases[-1] + number.start : bases[-1] + number.end] = True
         bases.append(bases[-1] + len(text) + 1)
-    ignored = _ignored(rules)
+    ignored = _ignored(lists.settings)
     no_fact = ignored.take(ignored.searchsorted(index.words), mode="clip") == index.words
     chosen = np.flatnonzero(~no_fact & ~in_number[index.starts])
     claim_of = np.searchsorted(bases, index.starts[chosen], side="right") - 1
@@ -165,6 +156,7 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
         begins, finishes = starts[first:last], ends[first:last]
         ready[text] = Claim(
             text,
+            openings[position],
             hashes[first:last],
             begins,
             finishes,
@@ -175,10 +167,11 @@ def _prepared(texts: Sequence[str], language: str | None, rules: TriageSettings)
     return [ready[text] for text in texts]
 
 
-def _opening(claim: str) -> int:
+def _opening(claim: str, lists: WordLists) -> int:
     """Where a claim begins behind `in addition, the report says that`."""
-    connective = _CONNECTIVE.match(claim)
-    start = connective.end() if connective else 0
+    comma = _FIRST_COMMA.search(claim, 0, _LONGEST_CONNECTIVE)
+    tied = comma is not None and claim[: comma.start()].lstrip(' "“*_').casefold() in lists.connectives
+    start = comma.end() if comma and tied else 0
     frame = _FRAME.match(claim, start)
     return frame.end() if frame else start
 
@@ -207,7 +200,7 @@ def _refused_at_once(pair: Pair, claim: Claim, rules: TriageSettings) -> str | N
         return "strong"
     if not claim.hashes or len(claim.hashes) + len(claim.numbers) < rules.min_words:
         return "too-few-words"
-    if _PRONOUN.match(claim.text, _opening(claim.text)):
+    if _PRONOUN.match(claim.text, claim.opening):
         return "pronoun"
     connector = _CONNECTOR.match(claim.text) if pair.scope == "clause" else None
     if connector and not connector.group("next")[0].isupper() and connector.group("next").lower() not in _DETERMINERS:
@@ -345,7 +338,9 @@ def _ends_sentence(text: str, mark: re.Match[str]) -> bool:
     start, before = mark.start(), max(0, mark.start() - 7)
     if text[start] != ".":
         return True
-    return not _ABBREVIATION.search(text, before, start) and not _MONTH.search(text, before, start + 3)
+    if text[start + 2 : start + 3].isdigit() and _MONTH.search(text, before, start):
+        return False
+    return not _ABBREVIATION.search(text, before, start)
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:
