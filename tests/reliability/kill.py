@@ -4,9 +4,11 @@
 
 ARCHIVE is a planted archive. Nights are killed with SIGKILL: all processes at once (as when power fails), only the
 command (its workers live on), or one worker. Half the nights are first ones, half re-verify a store after a document
-and a source changed. After every kill no table may be torn and no key may stand in two rows. Then the night is run to
-its end, and every table, receipt and file must be what an undisturbed night gives, byte for byte where no moment is in
-it.
+and a source changed. A night is killed, resumed and killed again, three to seven times: a quarter of the kills anywhere
+from its first instruction on, the others once it holds its store, at a moment counted in CPU seconds, which a busy
+machine does not shift. After every kill no table may be torn and no key may stand in two rows. Then the night is run
+to its end, and every table, receipt and file must be what an undisturbed night gives, byte for byte where no moment is
+in it, with nothing left beside them.
 Disks: read-only, and full at several moments: one line on standard error, exit status 2, and the next night with space
 ends as if nothing had been (Linux as root, for the mounts; skipped with a word where that is not allowed).
 Prints one JSON object; exit status 1 on a fault.
@@ -36,6 +38,7 @@ from tests.support.planted import first_documents
 
 _PATIENCE = 900
 _GRACE = 5.0
+_LOOK = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,10 @@ class Scenario:
     name: str
     before: Path | None
     corpus: Path
+    held: float
+    """CPU seconds that an undisturbed night spends until it holds its store."""
     seconds: float
-    """What an undisturbed night takes, from the moment its store is there."""
+    """CPU seconds of an undisturbed night."""
     results: dict[str, str]
     told: dict[str, list[str]] | None = None
     """Rows of `changes` and `metrics` that it writes; None where that is not compared."""
@@ -103,36 +108,39 @@ def scenarios(archive: Path, folder: Path, documents: int, workers: int) -> list
 def _undisturbed(name: str, before: Path | None, corpus: Path, out: Path, workers: int) -> Scenario:
     if before is not None:
         shutil.copytree(before, out)
+    known = _holder(out)
     process = processes.start(*night(corpus, out, workers))
-    started = _store_there(process, out)
-    if process.wait(_PATIENCE):
-        raise SystemExit(f"the {name} ends with {process.returncode} undisturbed")
-    seconds = time.monotonic() - started
-    return Scenario(name, before, corpus, seconds, stores.results(out), stores.nights_told(out, stores.runs(before)))
-
-
-def _store_there(process: subprocess.Popen[str], out: Path) -> float:
-    """Wait until the night holds its store; the moment."""
-    known = (out / ".holder").stat().st_mtime_ns if (out / ".holder").exists() else 0
+    held = seconds = 0.0
     while process.poll() is None:
-        with suppress(OSError):
-            if (out / ".holder").stat().st_mtime_ns != known:
-                break
-        time.sleep(0.01)
-    return time.monotonic()
+        seconds = max(seconds, processes.cpu_seconds(process.pid))
+        if not held and _holder(out) != known:
+            held = seconds
+        time.sleep(_LOOK)
+    if process.returncode:
+        raise SystemExit(f"the {name} ends with {process.returncode} undisturbed")
+    told = stores.nights_told(out, stores.runs(before))
+    return Scenario(name, before, corpus, held, seconds, stores.results(out), told)
+
+
+def _holder(out: Path) -> int:
+    """When a night last wrote that it holds the store; 0: none did."""
+    try:
+        return (out / ".holder").stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 # ---- kills
 
 
 def kills(told: list[Scenario], folder: Path, count: int, dice: random.Random, workers: int, report: Report) -> None:
-    """Nights killed once to three times, then run to the end."""
+    """Nights killed three to seven times, then run to the end."""
     rounds = 0
     while report.counts["kills"] < count:
         scenario = told[rounds % len(told)]
         out = scenario.store_in(folder / f"round-{rounds}")
         strays: list[int] = []
-        for _ in range(dice.randint(1, 3)):
+        for _ in range(dice.randint(3, 7)):
             if report.counts["kills"] < count:
                 strays += _killed(scenario, out, dice, workers, report)
         _to_the_end(scenario, out, workers, report)
@@ -145,26 +153,23 @@ def kills(told: list[Scenario], folder: Path, count: int, dice: random.Random, w
 def _killed(scenario: Scenario, out: Path, dice: random.Random, workers: int, report: Report) -> list[int]:
     """One night, disturbed at a random moment; the processes that outlived it."""
     how = dice.choice(["all", "command", "worker"])
-    moment = dice.uniform(0, scenario.seconds)
+    moment = dice.uniform(0 if dice.random() < 0.25 else scenario.held, scenario.seconds)
     with tempfile.TemporaryFile("w+") as said:
         process = processes.start(*night(scenario.corpus, out, workers), stderr=said.fileno())
-        _store_there(process, out)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(moment)
-        if process.returncode is not None:
-            report.counts["ended before the kill"] += 1
-            return []
-        struck = _strike(process, how, dice)
+        while process.poll() is None and processes.cpu_seconds(process.pid) < moment:
+            time.sleep(_LOOK)
+        struck = None if process.returncode is not None else _strike(process, how, dice)
         if struck is None:
-            report.counts["ended before the kill"] += 1
+            report.counts["nights that ended before their kill"] += 1
             process.wait(_PATIENCE)
             return []
         report.counts["kills"] += 1
+        report.counts["kills before the store was held"] += moment < scenario.held
         report.counts[f"kills of {struck}"] += 1
         status = process.wait(_PATIENCE)
         said.seek(0)
         words = said.read()
-    where = f"{scenario.name}, {struck} killed after {moment:.2f} s"
+    where = f"{scenario.name}, {struck} killed after {moment:.2f} CPU-s"
     if struck == "worker" and status not in (0, 3):
         report.fault(f"{where}: exit status {status}: {words[-500:]}")
     elif struck == "worker" and status == 3 and len(words.splitlines()) != 1:
@@ -289,7 +294,7 @@ def _read_only(scenario: Scenario, folder: Path, workers: int, report: Report) -
     after = {str(path): path.read_bytes() for path in sorted(kept.rglob("*")) if path.is_file()}
     if before != after:
         report.fault("a read-only store changed")
-    _to_the_end(Scenario("unchanged night", None, scenario.corpus, 0, scenario.results), kept, workers, report)
+    _to_the_end(Scenario("unchanged night", None, scenario.corpus, 0, 0, scenario.results), kept, workers, report)
 
 
 def _refused(where: str, ended: processes.Ended, report: Report) -> None:

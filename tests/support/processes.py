@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,16 +60,24 @@ def measured(*arguments: object) -> Ended:
 
 def members(group: int) -> list[int]:
     """Living processes of a group, the leader first. (Linux: read from /proc.)"""
-    found = []
+    return sorted(pid for pid, _ in _living(group))
+
+
+def cpu_seconds(group: int) -> float:
+    """CPU seconds that the living processes of a group and their ended children have spent. (Linux.)"""
+    return sum(sum(map(int, stat[11:15])) for _, stat in _living(group)) / os.sysconf("SC_CLK_TCK")
+
+
+def _living(group: int) -> Iterator[tuple[int, list[str]]]:
+    """Process ids, and what `/proc/PID/stat` says after the name: state, parent, group, …"""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                state, _, its_group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+                stat = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(its_group) == group and state not in "ZX":
-                found.append(int(entry.name))
-    return sorted(found)
+            if int(stat[2]) == group and stat[0] not in "ZX":
+                yield int(entry.name), stat
 
 
 def _sample(process: subprocess.Popen[bytes], peaks: list[int]) -> None:
