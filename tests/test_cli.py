@@ -190,6 +190,45 @@ def test_sql_can_not_write_or_read_other_files(night, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("coverage",), "perhaps views/coverage"),
+        (("views/coverag",), "perhaps views/coverage"),
+        (("zzz",), "`sql` alone"),
+        (("",), "one statement"),
+        (("SELECT 1; SELECT 2",), "one statement"),
+        (("views/coverage", "--csv", "--json"), "not both"),
+        (("analyses/statuses_on_day", "--param", "dy=2100-01-01"), "--param day=…"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_says_how_to_ask(night, arguments, words):
+    command, out, _, _ = night
+    status, said, error = command("sql", *arguments, "--out", out)
+    assert (status, said, len(error.splitlines())) == (2, "", 1)
+    assert words in error
+
+
+@pytest.mark.parametrize("body", ["", "[]", "[" * 100_000, "\x00"])
+def test_what_is_no_receipt_is_one_clear_line(command, tmp_path, body):
+    (tmp_path / "receipt.json").write_text(body)
+    status, said, error = command("verify-receipt", tmp_path / "receipt.json", "--out", tmp_path / "out")
+    assert (status, said, len(error.splitlines())) == (2, "", 1)
+    assert "is no receipt" in error
+
+
+def test_help_alone_is_printed_as_it_is(command):
+    status, _, error = command()
+    assert (status, error.splitlines()[0]) == (2, "Usage: verification-pipeline [OPTIONS] COMMAND [ARGS]...")
+
+
+def test_an_empty_place_is_not_this_folder(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, error = command("run", "--out", "")
+    assert (status, list(tmp_path.iterdir())) == (2, [])
+    assert "--out is empty" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
         (("run", "nowhere"), "does not exist"),
         (("run", "--sample", "1.5"), "--sample"),
         (("run", "--checker", "oracle"), "checker.kind"),
@@ -198,6 +237,11 @@ def test_sql_can_not_write_or_read_other_files(night, tmp_path):
         (("show", "x"), "holds no store"),
         (("sql", "SELECT 1"), "holds no store"),
         (("sweep", "absent.txt", "--as-of", "spring"), "--as-of"),
+        (("run", "--workers", "0"), "'--workers'"),
+        (("prune", "--keep-nights", "none"), "see verification-pipeline prune --help"),
+        (("reshard",), "--shards"),
+        (("run", "--nosuch"), "--nosuch"),
+        (("verify-receipt", "absent.json"), "absent.json cannot be read: No such file"),
     ],
 )
 def test_bad_input_is_one_clear_line(command, tmp_path, monkeypatch, arguments, words):

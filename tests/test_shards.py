@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -146,6 +148,32 @@ def die(_job):
 def test_a_worker_that_is_killed_is_one_clear_error():
     with workers(2) as pool, pytest.raises(WorkerLost, match="run again"):
         list(pool.map(die, [1, 2]))
+
+
+def nap(seconds):
+    time.sleep(seconds)
+
+
+def interrupted():
+    with workers(2) as pool:
+        for _ in pool.map(nap, [0, 10_000, 10_000, 10_000]):
+            raise KeyboardInterrupt
+
+
+def test_an_interruption_ends_workers_at_whatever_they_are():
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not multiprocessing.active_children()
+
+
+def masked(_job):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_workers_leave_an_interruption_to_the_command():
+    with workers(2) as pool:
+        assert list(pool.map(masked, [1, 2, 3])) == [True] * 3
+    assert not masked(1)
 
 
 def test_a_document_that_vanishes_after_a_kill_takes_its_rows_along(store):

@@ -107,9 +107,18 @@ def test_a_store_is_recognised(tmp_path):
     (tmp_path / "store.json").write_text('{"format": 99, "shards": 16, "secret": "00"}')
     with pytest.raises(StoreError, match="format 99"):
         Store.open(tmp_path)
+    (tmp_path / "store.json").write_text('{"format": 99}')
+    with pytest.raises(StoreError, match="later version"):
+        Store.open(tmp_path)
+    (tmp_path / "store.json").write_text('{"format": 2}')
+    with pytest.raises(StoreError, match=r"damaged \(it has no 'shards'"):
+        Store.open(tmp_path)
     (tmp_path / "store.json").write_text("{")
     with pytest.raises(StoreError, match="damaged"):
         Store.open(tmp_path)
+    for create in (True, False):
+        with pytest.raises(StoreError, match="is a file"):
+            Store.open(tmp_path / "store.json", create=create)
 
 
 def test_a_store_keeps_its_shards(tmp_path):

@@ -709,6 +709,11 @@ class Storage(Section):
     shards: int | None = Field(
         None, ge=1, le=1_024, description="Document shards; None: as the store has them, 16 in a new one."
     )
+    emptied: Literal["refuse", "remove"] = Field(
+        "refuse",
+        description="A corpus that had documents and now holds none: refused, since an empty mount looks like that, "
+        "or its documents are removed.",
+    )
 
 
 class Settings(Section):

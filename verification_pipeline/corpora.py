@@ -21,7 +21,7 @@ def remember(store: Store, paths: Mapping[str, Path]) -> None:
     told = known | {name: path.absolute() for name, path in paths.items()}
     if told != known:
         body = json.dumps({name: str(path) for name, path in sorted(told.items())}, ensure_ascii=False, indent=1)
-        write_bytes(store.root / FILE, body.encode() + b"\n")
+        write_bytes(store.root / FILE, body.encode("utf-8", "surrogatepass") + b"\n")  # a path may hold any bytes
 
 
 def places(store: Store) -> dict[str, Path]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -116,7 +118,10 @@ class Workers:
             yield from map(function, *jobs)
             return
         try:
-            yield from self._pool.map(function, *jobs)
+            with _uninterruptible():
+                futures = [self._pool.submit(function, *job) for job in zip(*jobs, strict=True)]
+            for future in futures:
+                yield future.result()
         except BrokenProcessPool as error:
             raise WorkerLost(
                 "a worker process was killed, most likely for want of memory; the store is sound: "
@@ -126,25 +131,53 @@ class Workers:
 
 @contextmanager
 def workers(count: int) -> Iterator[Workers]:
-    """`count` worker processes; with one, everything runs in this process. Never forked: threads may be running."""
+    """`count` worker processes; with one, everything runs in this process. Never forked: threads may be running.
+
+    An error lets them finish what they are at; an interruption (no `Exception`) ends them at once.
+    """
     if count <= 1:
         yield Workers(None)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent) as pool:
+    watched, lifeline = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_lifeline, initargs=(watched,))
+    try:
         yield Workers(pool)
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            lifeline.close()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        lifeline.close()
+        watched.close()
 
 
-def _end_with_parent() -> None:
-    """Leave when the command is killed: a worker that lived on would write into the next run's store."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "called in worker processes only"
+def _end_with_lifeline(watched: Connection) -> None:
+    """Leave when the command was killed or interrupted: a worker that lived on would write into the next run's store.
+
+    The other end of the pipe is the command's alone, and the system closes it however the command ends.
+    """
 
     def watch() -> None:
-        parent.join()
+        with suppress(EOFError, OSError):
+            watched.recv_bytes()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _uninterruptible() -> Iterator[None]:
+    """Hold Ctrl-C back, here and for good in processes that start meanwhile: the command hears it, and ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 Progress = Callable[[str, int, int], None]

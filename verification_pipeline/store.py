@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "store.json"
 DEFAULT_SHARDS = 16
+_RESTORE = "restore it from a backup, or start a new --out folder"
 _TEXTS_PER_ROW_GROUP = 64  # a text is read with its group: few, so that one alone is cheap
 _LISTING_SECONDS = 60.0
 """How long a run waits for a reader on this machine that learns what lies on the object store."""
@@ -62,6 +63,8 @@ class Store:
         """
         root, bucket = (out, None) if isinstance(out, Path) else (out.folder, out)
         if bucket is None:
+            if root.exists() and not root.is_dir():
+                raise StoreError(f"{root} is a file: name a folder, or an address such as s3://bucket/prefix")
             swap.complete(root)
         else:
             bucket.refresh()
@@ -76,15 +79,17 @@ class Store:
                 raise StoreError(f"{store.name} cannot be written: {error.strerror or error}") from error
         try:
             body = json.loads(manifest.read_text("utf-8"))
-            store = cls(root, int(body["shards"]), str(body["secret"]), bucket)
             found = int(body["format"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{manifest} is damaged ({error}); restore it or start a new --out folder") from error
-        if found > migrations.FORMAT:
-            raise StoreError(
-                f"{store.name} was written in store format {found} by a later version; this one reads up to format "
-                f"{migrations.FORMAT}: install that version"
-            )
+            if found > migrations.FORMAT:
+                raise StoreError(
+                    f"{store.name} was written in store format {found} by a later version; this one reads up to format "
+                    f"{migrations.FORMAT}: install that version"
+                )
+            store = cls(root, int(body["shards"]), str(body["secret"]), bucket)
+        except KeyError as error:
+            raise StoreError(f"{manifest} is damaged (it has no {error}); {_RESTORE}") from error
+        except (OSError, ValueError, TypeError) as error:
+            raise StoreError(f"{manifest} is damaged ({error}); {_RESTORE}") from error
         if shards is not None and shards != store.shards:
             raise StoreError(
                 f"{store.name} has {store.shards} document shards and the configuration says {shards}: correct "

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from verification_pipeline import keys
+from verification_pipeline import corpora, keys
 from verification_pipeline.config import Settings, load
-from verification_pipeline.corpus import inventory
+from verification_pipeline.corpus import files, inventory
 from verification_pipeline.corpus.archive import open_archive, parse
 from verification_pipeline.corpus.inventory import take_inventory
 from verification_pipeline.errors import UsageError
@@ -34,11 +37,10 @@ class World:
     def jsonl(self, name: str, *rows: object) -> Path:
         return self.write(name, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
-    def take(self, *corpora: str):
+    def take(self, *corpora: str, only: Collection[str] = ()):
         archives = [open_archive(self.root / corpus) for corpus in corpora]
-        return take_inventory(
-            self.store, archives, Scope({archive.name: self.settings for archive in archives}), Workers(None)
-        )
+        scope = Scope({archive.name: self.settings for archive in archives}, frozenset(only))
+        return take_inventory(self.store, archives, scope, Workers(None))
 
     def documents(self) -> dict[str, dict]:
         return {row["document_id"]: row for row in self.store.read_all("documents").iter_rows(named=True)}
@@ -212,6 +214,69 @@ def test_corpora_out_of_scope_stay(world):
     world.take("c")
     table = world.store.read_all("documents").sort("corpus")
     assert table.select("corpus", "document_id").rows() == [("c", "z"), ("e", "a")]
+
+
+def emptied_folder(world):
+    world.write("c/documents/a.md", "Pier [1].")
+    world.jsonl("c/sources.jsonl", {"id": "1", "text": "Pier."})
+    world.take("c")
+    (world.root / "c/documents/a.md").unlink()
+    return "c"
+
+
+def cut_bundle(world, name="c.jsonl", cut=b""):
+    rows = [{"id": "a", "markdown": "Pier."}]
+    if name.endswith(".parquet"):
+        pl.DataFrame(rows).write_parquet(world.root / name)
+    else:
+        world.jsonl(name, *rows)
+    world.take(name)
+    world.write(name, cut)
+    return name
+
+
+@pytest.mark.parametrize(
+    "made", [emptied_folder, cut_bundle, lambda world: cut_bundle(world, "c.parquet", b"PAR1")], ids=range(3)
+)
+def test_a_corpus_that_lost_all_its_documents_is_refused(world, made):
+    corpus = made(world)
+    with pytest.raises(UsageError, match=r"'c' holds no document that can be read, and had 1: .* emptied = \"remove\""):
+        world.take(corpus)
+    assert set(world.documents()) == {"a"}
+    assert not (world.store.root / "staging").exists()
+    world.settings = load({"storage": {"emptied": "remove"}})
+    world.take(corpus)
+    assert world.documents() == {}
+
+
+def test_a_document_to_verify_that_does_not_exist_is_refused(world):
+    world.write("c/documents/a.md", "Pier.")
+    for _ in range(2):  # as well where nothing is to be read
+        with pytest.raises(UsageError, match="no document 'b' in c"):
+            world.take("c", only={"a", "b"})
+    world.take("c", only={"a"})
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names are UTF-8 on this file system")
+def test_a_file_name_that_is_no_utf_8_is_one_like_others(world):
+    corpus = world.root / os.fsdecode(b"caf\xe9")
+    for folder in ("documents", "sources"):
+        (corpus / folder).mkdir(parents=True)
+        (corpus / folder / os.fsdecode(b"th\xe9.md")).write_text("Pier.")
+    world.take(corpus.name)
+    (row,) = world.documents().values()
+    assert (row["corpus"], row["document_id"], row["file"]) == ("caf\\xe9", "th\\xe9", "documents/th\\xe9.md")
+    assert (row["status"], world.text(row)) == ("ok", "Pier.")
+    assert set(world.sources()) == {"th\\xe9"}
+    assert world.take(corpus.name).read == 0
+    corpora.remember(world.store, {"caf\\xe9": corpus})
+    assert corpora.places(world.store) == {"caf\\xe9": corpus}
+
+
+def test_a_file_that_goes_while_its_folder_is_listed_is_gone(tmp_path):
+    (tmp_path / "a.md").write_text("Pier.")
+    paths = [tmp_path / "gone.md", tmp_path / "a.md"]
+    assert [file.relative for file in files.input_files_of(tmp_path, paths, "document")] == ["a.md"]
 
 
 def test_which_duplicate_wins_does_not_depend_on_the_night(world):

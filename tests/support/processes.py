@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+PIPE = subprocess.PIPE
 _SAMPLE_SECONDS = 0.5
 
 

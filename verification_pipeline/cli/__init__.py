@@ -1,15 +1,16 @@
 """The command `verification-pipeline`. Parses options, starts a night, prints; every judgement is elsewhere.
 
-One module a kind of command; this one lists them all and turns the package's errors into one line and an exit status:
-0 done; 1 with --gate when a document failed or was not verified; 2 bad usage or input, with one line on standard error;
-3 incomplete (pending answers, or another run holds the store). Dagster is imported only by `run`.
+One module a kind of command; this one lists them all and turns errors into one line and an exit status: 0 done; 1 what
+was asked about is not well (`run --gate`, `doctor`, `verify-receipt`); 2 bad usage or input, with one line on standard
+error; 3 incomplete (pending answers, another run holds the store, a register was down); 130 interrupted. Dagster is
+imported only by `run`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -20,6 +21,8 @@ from verification_pipeline.cli.operating import doctor, prune, reshard
 from verification_pipeline.cli.output import say_aside
 from verification_pipeline.cli.sweeping import sweep
 from verification_pipeline.errors import PipelineError, StoreBusy, WorkerLost
+
+_INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 app = typer.Typer(
     name="verification-pipeline",
@@ -37,7 +40,9 @@ def main() -> None:
     """Entry point: runs the app and turns the package's errors into one line and an exit status."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
     try:
-        app()
+        status = app(standalone_mode=False)
+    except typer.TyperException as error:
+        _refuse(error)
     except (StoreBusy, WorkerLost) as error:
         _fail(error, 3)
     except PipelineError as error:
@@ -45,11 +50,25 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    else:
+        if status == _INTERRUPTED:
+            say_aside(["interrupted; what was stored is sound, and the same command goes on from there"])
+        sys.exit(status)
 
 
-def _fail(error: PipelineError, status: int) -> None:
+def _fail(error: PipelineError, status: int) -> NoReturn:
     say_aside([str(error)])
     sys.exit(status)
+
+
+def _refuse(error: typer.TyperException) -> NoReturn:
+    """A command line that cannot be read: one line that names the command whose --help says more. None: its help."""
+    context = getattr(error, "ctx", None)
+    if context is None or not sys.argv[1:]:
+        print(error.format_message(), file=sys.stderr)
+    else:
+        say_aside([f"{error.format_message()} (see {context.command_path} --help)"])
+    sys.exit(2)
 
 
 def _version(asked: bool) -> None:

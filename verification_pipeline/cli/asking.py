@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,7 @@ from verification_pipeline.errors import UsageError
 if TYPE_CHECKING:
     from verification_pipeline.store import Store
 
+_NAME = re.compile(r"[\w/-]+\Z")
 _PIPED_WIDTH = 120  # of a page of text where no terminal says how wide it is
 
 
@@ -40,15 +43,20 @@ def sql(
     path = stored(out).root / "verification.duckdb"
     if not path.exists():
         raise UsageError(f"{path} does not exist yet: finish a run first")
-    text = queries.load(statement) if statement in queries.names() else statement
+    if as_csv and as_json:
+        raise UsageError("--csv or --json, not both")
+    params = _params(param or [])
+    text = _text_of(statement, params or {})
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET TimeZone = 'UTC'")
-            result = connection.sql(text, params=_params(param or []))
+            if len(connection.extract_statements(text)) != 1:
+                raise UsageError("sql wants one statement")
+            result = connection.sql(text, params=params)
             table = result.pl() if result is not None else None
     except duckdb.Error as error:
-        raise UsageError(f"SQL: {error}") from error
+        raise UsageError(_no_query(statement) if _NAME.match(statement) else f"SQL: {error}") from error
     if table is None:
         return
     if as_json:
@@ -57,6 +65,28 @@ def sql(
         print_csv(table)
     else:
         print_table(table.columns, table.iter_rows())
+
+
+def _text_of(statement: str, given: Collection[str]) -> str:
+    """A statement, or that of a query by name. UsageError: one of its parameters is not given."""
+    from verification_pipeline import queries
+
+    if statement not in queries.names():
+        return statement
+    query = queries.query(statement)
+    if missing := [name for name in query.parameters if name not in given]:
+        raise UsageError(f"{statement} needs {' and '.join(f'--param {name}=…' for name in missing)}: {query.params}")
+    return query.sql
+
+
+def _no_query(name: str) -> str:
+    from difflib import get_close_matches
+
+    from verification_pipeline import queries
+
+    near = [known for known in queries.names() if known.endswith(f"/{name}")]
+    near = near or get_close_matches(name, queries.names())
+    return f"no query {name!r}{f': perhaps {near[0]}' if near else ''} (`sql` alone lists them all)"
 
 
 def _params(given: list[str]) -> dict[str, str] | None:
@@ -118,8 +148,12 @@ def verify_receipt(
 
     try:
         receipt = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{file} is no receipt: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file} is no receipt, for it is no JSON: {error}") from error
+    if not isinstance(receipt, dict):
+        raise UsageError(f"{file} is no receipt: a receipt is a JSON object")
     faults = faults_of(receipt, stored(out).text)
     for fault in faults:
         print(one_line(fault))
@@ -162,7 +196,7 @@ def _receipt_of(store: Store, name: str) -> str:
         raise UsageError(
             f"document {name!r} is in several corpora: say {several}"
             if several
-            else f"no document {name!r} in the store"
+            else f"no document {name!r} in {store.name}; its table `documents` lists them"
         )
     key = meant["document_key"][0]
     for shard in range(store.shards):

@@ -122,6 +122,8 @@ def _execute(job: str, night: Night) -> None:
     tags = {"night": night.day.isoformat()}
     try:
         definitions.resolve_job_def(job).execute_in_process(run_config=quiet, tags=tags)
+    except dg.DagsterExecutionInterruptedError:
+        raise KeyboardInterrupt from None
     except dg.DagsterError as error:
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, PipelineError):

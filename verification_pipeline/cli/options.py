@@ -29,6 +29,8 @@ DEFAULT_OUT = "out/nightly"
 
 def place(out: str) -> Path | Bucket:
     """What --out names; VERIFICATION_LOCAL says where copies of an object store's files lie."""
+    if not out:
+        raise UsageError("--out is empty: name a folder, or an address such as s3://bucket/prefix")
     if "://" not in out:
         return Path(out)
     from verification_pipeline.bucket import place_of

@@ -11,7 +11,7 @@ from typing import Any
 from verification_pipeline.config import Settings, read_toml
 from verification_pipeline.corpus import bundle, folder, vault
 from verification_pipeline.corpus.entries import Parsed
-from verification_pipeline.corpus.files import ROW_SUFFIXES, InputFile, RawEntry
+from verification_pipeline.corpus.files import ROW_SUFFIXES, InputFile, RawEntry, name_of
 from verification_pipeline.errors import UsageError
 
 FORMATS: dict[str, ModuleType] = {"vault": vault, "folder": folder, "bundle": bundle}
@@ -45,7 +45,8 @@ def open_archive(path: Path) -> Archive:
         if module.recognises(path):
             own = path / "corpus.toml"
             settings = read_toml(own) if path.is_dir() and own.is_file() else {}
-            return Archive(path.resolve().name if path.is_dir() else path.stem, path, name, settings)
+            called = Path(path.resolve().name if path.is_dir() else path.stem)
+            return Archive(name_of(called), path, name, settings)
     if path.is_file():
         raise UsageError(f"{path} is no bundle: a bundle is a file with one document a row ({', '.join(ROW_SUFFIXES)})")
     raise UsageError(

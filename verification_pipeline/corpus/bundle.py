@@ -8,7 +8,7 @@ from pathlib import Path
 from verification_pipeline import keys
 from verification_pipeline.corpus import bodies
 from verification_pipeline.corpus.entries import Parsed, id_of, row_of
-from verification_pipeline.corpus.files import ROW_SUFFIXES, Body, InputFile, RawEntry, input_file
+from verification_pipeline.corpus.files import ROW_SUFFIXES, Body, InputFile, RawEntry, input_files_of
 
 ROWS = "rows"
 
@@ -20,7 +20,7 @@ def recognises(path: Path) -> bool:
 
 def input_files(path: Path) -> Iterator[InputFile]:
     """The file itself."""
-    yield input_file(path.parent, path, ROWS)
+    yield from input_files_of(path.parent, [path], ROWS)
 
 
 def owner_of(raw: RawEntry) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 import orjson
 import pyarrow.parquet as pq
@@ -25,6 +26,7 @@ class InputFile:
     """One input file: where it is, what its format takes it for, and what tells whether it changed."""
 
     relative: str
+    """Its path below the corpus, as text (`name_of`)."""
     path: Path
     kind: str
     size: int
@@ -57,10 +59,19 @@ class Row:
     length: int = 0
 
 
-def input_file(root: Path, path: Path, kind: str) -> InputFile:
-    """A file as an input of the corpus in `root`."""
-    stat = path.stat()
-    return InputFile(path.relative_to(root).as_posix(), path, kind, stat.st_size, stat.st_mtime_ns)
+def input_files_of(root: Path, paths: Iterable[Path], kind: str) -> Iterator[InputFile]:
+    """Files as inputs of the corpus in `root`; one that is gone since its folder was listed is none."""
+    for path in paths:
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue
+        yield InputFile(name_of(path.relative_to(root)), path, kind, stat.st_size, stat.st_mtime_ns)
+
+
+def name_of(path: PurePath) -> str:
+    """A path as text: bytes of a name that are no UTF-8 (Linux allows any) are written as in `caf\\xe9.md`."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
 def walk(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

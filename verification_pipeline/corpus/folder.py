@@ -16,7 +16,7 @@ from verification_pipeline.corpus.files import (
     RawEntry,
     file_id,
     head_of,
-    input_file,
+    input_files_of,
     read_body,
     walk,
 )
@@ -31,13 +31,10 @@ def recognises(path: Path) -> bool:
 
 def input_files(path: Path) -> Iterator[InputFile]:
     """Documents, then source rows, then source files, each in a fixed order."""
-    for file in walk(path / "documents", DOCUMENT_SUFFIXES):
-        yield input_file(path, file, DOCUMENT)
-    for suffix in ROW_SUFFIXES:
-        if (path / f"sources{suffix}").is_file():
-            yield input_file(path, path / f"sources{suffix}", ROWS)
-    for file in walk(path / "sources", SOURCE_SUFFIXES):
-        yield input_file(path, file, SOURCE)
+    yield from input_files_of(path, walk(path / "documents", DOCUMENT_SUFFIXES), DOCUMENT)
+    rows = (path / f"sources{suffix}" for suffix in ROW_SUFFIXES)
+    yield from input_files_of(path, filter(Path.is_file, rows), ROWS)
+    yield from input_files_of(path, walk(path / "sources", SOURCE_SUFFIXES), SOURCE)
 
 
 def owner_of(raw: RawEntry) -> str:

@@ -8,6 +8,7 @@ there as before are not parsed again.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -27,6 +28,8 @@ from verification_pipeline.corpus import bodies
 from verification_pipeline.corpus.archive import Archive, owner_of, parse
 from verification_pipeline.corpus.entries import Parsed, Problem
 from verification_pipeline.corpus.files import InputFile, RawEntry, rows
+from verification_pipeline.corpus.folder import DOCUMENT
+from verification_pipeline.errors import UsageError
 from verification_pipeline.keys import hash_of
 from verification_pipeline.shards import Scope, Workers, engine
 from verification_pipeline.store import Store
@@ -39,7 +42,7 @@ _STAGED = pa.schema(
         ("kind", pa.string()),
         ("file", pa.string()),
         ("line", pa.int64()),
-        ("path", pa.string()),
+        ("path", pa.binary()),
         ("payload", pa.large_binary()),
         ("start", pa.int64()),
         ("length", pa.int64()),
@@ -111,13 +114,17 @@ class _SourceRow:
 
 
 def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool: Workers) -> InventoryReport:
-    """Bring documents, sources, texts and problems of the named archives up to date with the disk."""
+    """Bring documents, sources, texts and problems of the named archives up to date with the disk.
+
+    UsageError: an archive that had documents holds none, or a document that the run is for does not exist.
+    """
     stored = store.read("inputs")
     problems = store.read("problems")
     names = [archive.name for archive in archives]
     changed: list[tuple[Archive, InputFile]] = []
     compared: set[tuple[str, str]] = set()
     current: list[tuple[str, str, int, int, str]] = []
+    peopled: set[str] = set()
     for archive in archives:
         reader = hash_of(
             engine("corpus", "text/addresses"), scope.settings[archive.name].fingerprint("limits", "corpus")
@@ -131,6 +138,9 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
         else:
             same_reader = (file for file in moved if known.get(file.relative, ("",))[-1] == reader)
             compared |= {(archive.name, file.relative) for file in same_reader}
+        read_again = {file.relative for file in moved}
+        if any(_of_documents(file.kind, archive.format) for file in files if file.relative not in read_again):
+            peopled.add(archive.name)
         changed += [(archive, file) for file in moved]
         current += [(archive.name, file.relative, file.size, file.modified_ns, reader) for file in files]
     others = stored.filter(~pl.col("corpus").is_in(names))
@@ -138,6 +148,7 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
     removed = stored.filter(pl.col("corpus").is_in(names)).join(fresh, on=["corpus", "file"], how="anti").height
     in_scope = problems.filter(pl.col("corpus").is_in(names))
     if not changed and not removed:
+        _refuse_unknown(store, scope)
         return InventoryReport(len(current), 0, 0, in_scope.height)
 
     reread = {(archive.name, file.relative) for archive, file in changed}
@@ -145,7 +156,12 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
     staging = store.root / "staging"
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
-    found = _scatter(changed, scope, store.shards, staging)
+    found = _scatter(changed, scope, store.shards, staging, peopled)
+    try:
+        _refuse_emptied(store, scope, set(names) - peopled)
+    except UsageError:
+        shutil.rmtree(staging)
+        raise
     plan = _Plan(frozenset(names), kept, frozenset(compared))
     for shard_problems in pool.map(partial(_settle, store, scope, plan), range(store.shards)):
         found += shard_problems
@@ -158,6 +174,7 @@ def take_inventory(store: Store, archives: Sequence[Archive], scope: Scope, pool
     store.write("problems", table.unique())
     store.write("inputs", pl.concat([others, fresh]))
     count = table.filter(pl.col("corpus").is_in(names)).height
+    _refuse_unknown(store, scope)
     return InventoryReport(len(current), len(changed), removed, count)
 
 
@@ -166,15 +183,49 @@ def _has_duplicates(problems: pl.DataFrame, corpus: str) -> bool:
     return mine.height > 0
 
 
+def _of_documents(kind: str, corpus_format: str) -> bool:
+    """Whether a file, or an entry of it, is or holds documents."""
+    return kind == DOCUMENT or corpus_format == "bundle"
+
+
+def _refuse_emptied(store: Store, scope: Scope, corpora: Collection[str]) -> None:
+    """UsageError: one of the corpora holds no document and had some. Perhaps a mount is empty, or a file cut."""
+    refused = [name for name in sorted(corpora) if scope.settings[name].storage.emptied == "refuse"]
+    if not refused:
+        return
+    held = store.read_all("documents", ["corpus"]).filter(pl.col("corpus").is_in(refused))
+    for name, count in held.group_by("corpus").len().sort("corpus").iter_rows():
+        raise UsageError(
+            f"corpus {name!r} holds no document that can be read, and had {count}: is it mounted, its file whole? "
+            'Nothing was changed; if they are to be removed, set emptied = "remove" under [storage] in --config'
+        )
+
+
+def _refuse_unknown(store: Store, scope: Scope) -> None:
+    """UsageError: a document that the run is for is in none of its corpora."""
+    if not scope.documents:
+        return
+    there = store.read_all("documents", ["corpus", "document_id"]).filter(pl.col("corpus").is_in(list(scope.settings)))
+    unknown = sorted(scope.documents.difference(there["document_id"]))
+    if unknown:
+        named, where = ", ".join(map(repr, unknown)), ", ".join(sorted(scope.settings))
+        raise UsageError(f"no document {named} in {where}: an id is the path below documents/ without suffix, or `id`")
+
+
 # ---- scatter: one pass over the changed files, entries to staging files by shard
 
 
-def _scatter(changed: Iterable[tuple[Archive, InputFile]], scope: Scope, shards: int, staging: Path) -> list[Problem]:
+def _scatter(
+    changed: Iterable[tuple[Archive, InputFile]], scope: Scope, shards: int, staging: Path, peopled: set[str]
+) -> list[Problem]:
+    """Adds to `peopled` the corpora in which an entry of a document was found."""
     problems: list[Problem] = []
     buffers = [_StagingFile(staging / f"{shard:04d}.parquet") for shard in range(shards)]
     for archive, file in changed:
         for entry in _raw_entries(archive, file, scope.settings[archive.name].limits.file_bytes, problems):
             buffers[keys.shard_of(owner_of(entry), shards)].add(entry)
+            if _of_documents(entry.kind, entry.format):
+                peopled.add(archive.name)
     for buffer in buffers:
         buffer.close()
     return problems
@@ -217,7 +268,8 @@ class _StagingFile:
     def _flush(self) -> None:
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._path, _STAGED, compression="lz4", use_dictionary=False)
-        columns = [[getattr(entry, name) for entry in self._entries] for name in _STAGED.names]
+        columns = {name: [getattr(entry, name) for entry in self._entries] for name in _STAGED.names}
+        columns["path"] = list(map(os.fsencode, columns["path"]))
         self._writer.write_table(pa.table(columns, schema=_STAGED))
         self._entries, self._bytes = [], 0
 
@@ -235,7 +287,9 @@ def _staged(path: Path) -> Iterator[RawEntry]:
     with pq.ParquetFile(path) as file, ExitStack() as stack:
         opened: dict[str, BinaryIO] = {}
         for batch in file.iter_batches(batch_size=512):
-            for row in zip(*(batch.column(name).to_pylist() for name in _STAGED.names), strict=True):
+            columns = {name: batch.column(name).to_pylist() for name in _STAGED.names}
+            columns["path"] = list(map(os.fsdecode, columns["path"]))
+            for row in zip(*columns.values(), strict=True):
                 entry = RawEntry(*row)
                 if entry.start is not None:
                     if entry.path not in opened:

@@ -11,7 +11,7 @@ from pathlib import Path
 from verification_pipeline import keys
 from verification_pipeline.corpus import bodies
 from verification_pipeline.corpus.entries import Parsed, id_of, source_owner
-from verification_pipeline.corpus.files import InputFile, RawEntry, file_id, head_of, input_file, read_body, walk
+from verification_pipeline.corpus.files import InputFile, RawEntry, file_id, head_of, input_files_of, read_body, walk
 
 DOCUMENT, NOTE = "document", "note"
 _NOTES = "research/notes"
@@ -25,7 +25,7 @@ def recognises(path: Path) -> bool:
 def input_files(path: Path) -> Iterator[InputFile]:
     """Every note, reports among them (Hyperresearch names them `final_report*.md`)."""
     for file in walk(path / _NOTES, (".md",)):
-        yield input_file(path, file, DOCUMENT if file.stem.startswith("final_report") else NOTE)
+        yield from input_files_of(path, [file], DOCUMENT if file.stem.startswith("final_report") else NOTE)
 
 
 def owner_of(raw: RawEntry) -> str:

@@ -52,7 +52,7 @@ def prune(store: Store, *, keep_nights: int | None = None, before: date | None =
     A night is a UTC day with a finished run. UsageError: neither or both are given. StoreBusy, StoreError.
     """
     if (keep_nights is None) == (before is None) or (keep_nights is not None and keep_nights < 1):
-        raise UsageError("say what to keep: --keep-nights N (at least 1) or --before DAY")
+        raise UsageError("say what to keep: either --keep-nights N (at least 1) or --before DAY")
     with store.locked():
         cutoff = _cutoff(store, keep_nights, before)
         if cutoff is None:
