@@ -8,8 +8,11 @@ from assets import elsewhere, inventory, jobs, reading, receipts, sensors, verdi
 from assets.resources import from_environment
 
 
-def build_defs(**overrides: Any) -> dg.Definitions:
-    """The definitions; `overrides` replace resources by name (`night=` an open `Night`)."""
+def build_defs(spread_by: dg.ExecutorDefinition = dg.multiprocess_executor, **overrides: Any) -> dg.Definitions:
+    """The definitions; `overrides` replace resources by name (`night=` an open `Night`).
+
+    `spread_by` runs the steps of `nightly_spread`: processes here, pods, … whatever a deployment has an executor for.
+    """
     resources: dict[str, Any] = {"night": from_environment(), **overrides}
     return dg.Definitions(
         assets=[
@@ -24,7 +27,7 @@ def build_defs(**overrides: Any) -> dg.Definitions:
             receipts.receipts,
             receipts.fleet,
         ],
-        jobs=[jobs.nightly, jobs.selection, jobs.sweep, jobs.sweep_by_day],
+        jobs=[jobs.nightly, jobs.nightly_spread(spread_by), jobs.selection, jobs.sweep, jobs.sweep_by_day],
         schedules=[jobs.every_night],
         sensors=[sensors.corpus_arrived, sensors.register_renewed, sensors.batch_finished],
         resources=resources,

@@ -3,12 +3,21 @@
 import os
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from assets import resources
-from assets.retries import FROM_THE_BEGINNING, retry_what_passes
+from assets.retries import A_STEP, FROM_THE_BEGINNING, retry_what_passes
+from assets.spread import GROUPS
 
 STORE = "store"
 """Tag of a run: the store it works on, so that an instance with several stores can run one night at a time in each."""
+
+_OUT = os.environ.get("VERIFICATION_OUT", resources.DEFAULT_OUT)
+_GROUPS = os.environ.get("VERIFICATION_GROUPS", "")
+_DEFAULT_GROUPS = "4"
+
+NIGHT = "nightly_spread" if _GROUPS else "nightly"
+"""Name of the job that the schedule and the sensors start: VERIFICATION_GROUPS says that runs are to be shared out."""
 
 _BY_DAY = dg.AssetSelection.assets("doi_statuses_by_day")
 
@@ -17,8 +26,21 @@ nightly = dg.define_asset_job(
     selection=dg.AssetSelection.all() - _BY_DAY,
     description="Verify the configured corpora, all stages.",
     hooks={retry_what_passes},
-    run_tags=FROM_THE_BEGINNING | {STORE: os.environ.get("VERIFICATION_OUT", resources.DEFAULT_OUT)},
+    run_tags=FROM_THE_BEGINNING | {STORE: _OUT},
 )
+
+
+def nightly_spread(executor: dg.ExecutorDefinition) -> UnresolvedAssetJobDefinition:
+    """The nightly job in steps, which an executor runs where it likes."""
+    return dg.define_asset_job(
+        "nightly_spread",
+        selection=dg.AssetSelection.all() - _BY_DAY,
+        description="Verify the configured corpora, document shards shared out among steps; wants an object store.",
+        executor_def=executor,
+        op_retry_policy=A_STEP,
+        run_tags={STORE: _OUT, GROUPS: _GROUPS or _DEFAULT_GROUPS},
+    )
+
 
 selection = dg.define_asset_job(
     "selection",
@@ -39,7 +61,7 @@ sweep_by_day = dg.define_asset_job(
 )
 
 
-@dg.schedule(job=nightly, cron_schedule="0 2 * * *", execution_timezone="UTC")
+@dg.schedule(job_name=NIGHT, cron_schedule="0 2 * * *", execution_timezone="UTC")
 def every_night(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     """One night a day, at two in the morning (UTC)."""
     day = context.scheduled_execution_time.date().isoformat()

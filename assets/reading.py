@@ -1,12 +1,11 @@
 """Documents and their sources, read once: markers, pairs, triage, quotes, cited works."""
 
-from collections.abc import Iterator
-
-import dagster as dg
+from collections.abc import Sequence
 
 from assets.registry import check_spec, results, spec
+from assets.spread import by_shards
 from verification_pipeline.night import Night
-from verification_pipeline.shards import run_stage
+from verification_pipeline.shards import ShardReport, run_stage
 from verification_pipeline.stages.reading import TABLES, Reading
 
 _DEPS = {
@@ -28,11 +27,16 @@ _DEPS = {
 }
 
 
-@dg.multi_asset(
-    specs=[spec(name, "reading", _DEPS[name]) for name in TABLES], check_specs=[check_spec(name) for name in TABLES]
-)
-def reading(night: dg.ResourceParam[Night]) -> Iterator[dg.MaterializeResult[None]]:
-    """Read every document whose text, sources, code or settings moved."""
+def read(night: Night, shards: Sequence[int]) -> ShardReport:
+    """Read every document of these shards whose text, sources, code or settings moved."""
+    return run_stage(Reading(), night.store, night.scope, night.pool, night.progress, shards)
 
-    report = run_stage(Reading(), night.store, night.scope, night.pool, night.progress)
-    yield from results(night.store, TABLES, report)
+
+reading = by_shards(
+    "reading",
+    "read_shards",
+    specs=[spec(name, "reading", _DEPS[name]) for name in TABLES],
+    check_specs=[check_spec(name) for name in TABLES],
+    work=read,
+    told=lambda night, report: results(night.store, TABLES, report),
+)

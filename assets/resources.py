@@ -1,18 +1,26 @@
-"""The night as a resource: opened once a run, with the store's lock and the worker processes; and the environment
-variables that say, for schedules and sensors, which store and corpora are meant."""
+"""The night as a resource: opened once in a process, with the store's lock and the worker processes; and the
+environment variables that say, for schedules and sensors, which store and corpora are meant.
+
+A run that is one process opens a night of its own. The steps of one that is shared out (`spread`) enter the run's
+night together, and a run that goes on from a failed one goes on with its night."""
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from assets.spread import groups_of, lineage
 from verification_pipeline.corpus.archive import open_archive
 from verification_pipeline.errors import NoStore, StoreBusy, UsageError
+from verification_pipeline.keys import hash_of
 from verification_pipeline.night import Night, Options, open_night
+from verification_pipeline.shared_night import open_shared_night
 from verification_pipeline.store import Store
 
 if TYPE_CHECKING:
@@ -31,10 +39,13 @@ _PAUSE_SECONDS = 10.0
         "config_file": dg.Field(str, default_value="", description="Settings file (TOML)."),
         "workers": dg.Field(int, default_value=0, description="Worker processes; 0: all cores."),
         "wait_minutes": dg.Field(float, default_value=0.0, description="How long to wait for a store that is held."),
+        "lease_minutes": dg.Field(
+            float, default_value=15.0, description="How long a run that is shared out holds its store between steps."
+        ),
     },
 )
 def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
-    """Open the night for the length of a run."""
+    """Open the night for the length of a run, or of a step of it."""
     given = context.resource_config
     options = Options(
         out=_place(given["out"], given["local"] or None),
@@ -43,16 +54,30 @@ def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
         workers=given["workers"] or os.cpu_count() or 1,
     )
     with ExitStack() as stack:
-        yield _opened(stack, options, given["wait_minutes"] * 60)
+        yield _opened(stack, partial(_opening(context), options), given["wait_minutes"] * 60)
 
 
-def _opened(stack: ExitStack, options: Options, patience: float) -> Night:
+def _opening(context: dg.InitResourceContext) -> Callable[[Options], AbstractContextManager[Night]]:
+    """How the night of a run is opened: by one process, or by many."""
+    run, instance = context.run, context.instance
+    if run is None or instance is None or not groups_of(run.tags):
+        return open_night
+    run_id = hash_of("run", lineage(instance, run)[-1].run_id)[:16]
+    seconds = context.resource_config["lease_minutes"] * 60
+
+    def enter(options: Options) -> AbstractContextManager[Night]:
+        place = options.out if isinstance(options.out, Path) else replace(options.out, lease_seconds=seconds)
+        return open_shared_night(replace(options, out=place), run_id)
+
+    return enter
+
+
+def _opened(stack: ExitStack, opening: Callable[[], AbstractContextManager[Night]], patience: float) -> Night:
     """Open a night; a store that another run holds is asked for again until `patience` seconds are over."""
     deadline = time.monotonic() + patience
     while True:
         try:
-            opened: AbstractContextManager[Night] = open_night(options)
-            return stack.enter_context(opened)
+            return stack.enter_context(opening())
         except StoreBusy:
             if time.monotonic() >= deadline:
                 raise
@@ -73,6 +98,7 @@ def _environment(_: Mapping[str, Any]) -> dict[str, Any]:
         "config_file": "" if file is None else str(file),
         "workers": int(os.environ.get("VERIFICATION_WORKERS", "0")),
         "wait_minutes": float(os.environ.get("VERIFICATION_WAIT_MINUTES", "30")),
+        "lease_minutes": float(os.environ.get("VERIFICATION_LEASE_MINUTES", "15")),
     }
 
 

@@ -14,6 +14,10 @@ from verification_pipeline.errors import WorkerLost
 FROM_THE_BEGINNING = {RETRY_STRATEGY_TAG: "ALL_STEPS"}
 """A run that is started again begins at the beginning: what is done costs nothing, and one run is one night."""
 
+A_STEP = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
+"""Of a run that is shared out, a step that fails is tried again by itself: on many machines it is most often a machine,
+and what the step had done costs nothing. A check that fails is no such failure."""
+
 
 @dg.failure_hook(name="retry_what_passes")
 def retry_what_passes(context: dg.HookContext) -> None:

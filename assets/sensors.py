@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets import resources
-from assets.jobs import nightly
+from assets.jobs import NIGHT
 from verification_pipeline import config
 from verification_pipeline.checkers.llm.ledger import Ledger
 from verification_pipeline.config import Settings
@@ -24,7 +24,7 @@ SETTLED_SECONDS = 60.0
 
 
 @dg.sensor(
-    job=nightly,
+    job_name=NIGHT,
     minimum_interval_seconds=120,
     description="Starts a night when a corpus lies in VERIFICATION_ARCHIVES that the store does not know.",
 )
@@ -51,7 +51,7 @@ def _last_modified(corpus: Path) -> float:
 
 
 @dg.sensor(
-    job=nightly,
+    job_name=NIGHT,
     minimum_interval_seconds=300,
     description="Starts a night when the Retraction Watch file was renewed: statuses and receipts follow it.",
 )
@@ -84,7 +84,7 @@ def _register_file() -> Path | None:
 
 
 @dg.sensor(
-    job=nightly,
+    job_name=NIGHT,
     minimum_interval_seconds=300,
     description="Takes open batches as far as they go; a night collects what they brought.",
 )

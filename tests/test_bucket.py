@@ -215,10 +215,10 @@ def test_a_run_that_dies_leaves_a_lease_that_expires(url, tmp_path):
 def test_two_that_see_an_expired_lease_cannot_both_take_it(url, tmp_path):
     bucket = machine(url, tmp_path / "one")
     Store.open(bucket)
-    tag = bucket.put_lease("dead", 0.0, None)
-    bucket.put_lease("one", time.time() + 60, tag)
+    tag = bucket.put_lease("1", "dead", 0.0, None)
+    bucket.put_lease("2", "one", time.time() + 60, tag)
     with pytest.raises(buckets.PreconditionError):
-        bucket.put_lease("two", time.time() + 60, tag)
+        bucket.put_lease("3", "two", time.time() + 60, tag)
 
 
 def test_a_run_whose_lease_was_taken_stops(url, tmp_path):
@@ -227,7 +227,7 @@ def test_a_run_whose_lease_was_taken_stops(url, tmp_path):
 
     def work():
         with store.locked():
-            bucket.put_lease("another", time.time() + 60, bucket._lease()[1])
+            bucket.put_lease("4", "another", time.time() + 60, bucket._lease()[1])
             time.sleep(5)
 
     with pytest.raises(StoreBusy, match="was lost to another run"):

@@ -6,6 +6,7 @@ PipelineError            anything below; the command prints its message as one l
 │   ├── NoStore          there is none yet
 │   └── ContractError    a table that breaks its registered schema or a sum that must hold
 ├── StoreBusy            another run holds the store                    (exit status 3)
+├── RunOvertaken         another run held the store since this one began (exit status 2)
 ├── WorkerLost           a worker process was killed                    (exit status 3)
 └── CheckerError         a checker that cannot work at all (no key, no server)
 """
@@ -33,6 +34,10 @@ class ContractError(StoreError):
 
 class StoreBusy(PipelineError):
     """Another run holds the store's lock."""
+
+
+class RunOvertaken(PipelineError):
+    """A run of several processes cannot go on: another run worked on the store in between."""
 
 
 class WorkerLost(PipelineError):

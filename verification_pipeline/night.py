@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from verification_pipeline.bucket import Bucket
 
 
+TERMS_FILE = "run.json"
+"""The terms of a night that several processes share (`shared_night`), in its store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a person asks for, before anything is opened."""
@@ -69,22 +73,83 @@ def sample() -> Path:
     return shipped.folder("data") / "sample"
 
 
-@contextmanager
-def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterator[Night]:
-    """Check the options, open and lock the store, start the workers. UsageError, StoreError, StoreBusy."""
-    archives = tuple(open_archive(path) for path in options.corpora or (sample(),))
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a run is to do and under which id, settled before it begins: the same for all who work on it."""
+
+    run_id: str
+    started_at: datetime
+    corpora: tuple[Path, ...]
+    settings: Settings
+    by_corpus: Mapping[str, Settings]
+    documents: frozenset[str]
+    recheck: bool
+    html: bool
+    waivers: Waivers
+
+    @property
+    def scope(self) -> Scope:
+        """What the stages need of them."""
+        return Scope(self.by_corpus, self.documents, self.recheck, self.run_id, self.started_at.timestamp())
+
+
+def settle(options: Options, run_id: str | None = None) -> Terms:
+    """Check the options and read what they name: the terms of a run that begins now. UsageError.
+
+    Without a `run_id` the run gets one of its own.
+    """
+    paths = options.corpora or (sample(),)
+    archives = tuple(open_archive(path) for path in paths)
     _refuse_repeated_names(archives)
     base = config.read_toml(options.config_file) if options.config_file else {}
     settings = config.load(base, options.overrides)
     by_corpus = {archive.name: _settings_of(archive, base, options.overrides) for archive in archives}
-    waivers = read_waivers(by_corpus)
     started = datetime.now(UTC)
-    store = Store.open(options.out, shards=settings.storage.shards)
-    with store.locked(), workers(options.workers) as pool:
-        run_id = hash_of("run", started.isoformat(), *by_corpus)[:16]
-        corpora.remember(store, {archive.name: archive.path for archive in archives})
-        scope = Scope(by_corpus, frozenset(options.documents), options.recheck, run_id, started.timestamp())
-        yield Night(run_id, started, store, archives, settings, scope, pool, progress, options.html, waivers)
+    return Terms(
+        run_id=run_id or hash_of("run", started.isoformat(), *by_corpus)[:16],
+        started_at=started,
+        corpora=paths,
+        settings=settings,
+        by_corpus=by_corpus,
+        documents=frozenset(options.documents),
+        recheck=options.recheck,
+        html=options.html,
+        waivers=read_waivers(by_corpus),
+    )
+
+
+@contextmanager
+def open_night(options: Options, progress: Progress = lambda *_: None) -> Iterator[Night]:
+    """Check the options, open and lock the store, start the workers. UsageError, StoreError, StoreBusy."""
+    terms = settle(options)
+    store = Store.open(options.out, shards=terms.settings.storage.shards)
+    with store.locked() as held, workers(options.workers) as pool:
+        _end_shared_night(held)
+        yield night_of(terms, held, pool, progress)
+
+
+def _end_shared_night(store: Store) -> None:
+    """A night of several processes that did not end cannot go on after this one."""
+    if store.bucket is not None and store.exists(store.root / TERMS_FILE):
+        store.remove(store.root / TERMS_FILE)
+
+
+def night_of(terms: Terms, store: Store, pool: Workers, progress: Progress) -> Night:
+    """The night of these terms, in a store that is held. UsageError: a corpus is not where it was."""
+    archives = tuple(map(open_archive, terms.corpora))
+    corpora.remember(store, {archive.name: archive.path for archive in archives})
+    return Night(
+        run_id=terms.run_id,
+        started_at=terms.started_at,
+        store=store,
+        archives=archives,
+        settings=terms.settings,
+        scope=terms.scope,
+        pool=pool,
+        progress=progress,
+        html=terms.html,
+        waivers=terms.waivers,
+    )
 
 
 def _refuse_repeated_names(archives: Sequence[Archive]) -> None:

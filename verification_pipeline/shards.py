@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -184,14 +184,16 @@ Progress = Callable[[str, int, int], None]
 """Called with a stage's name, its shards done, and its shards in all."""
 
 
-def run_stage(stage: Stage, store: Store, scope: Scope, pool: Workers, progress: Progress) -> ShardReport:
-    """Bring a stage's tables up to date in every shard."""
-    shards = range(store.shards)
+def run_stage(
+    stage: Stage, store: Store, scope: Scope, pool: Workers, progress: Progress, shards: Sequence[int] | None = None
+) -> ShardReport:
+    """Bring a stage's tables up to date in these shards (None: in every one)."""
+    shards = range(store.shards) if shards is None else shards
     total = ShardReport()
     reports = pool.map(_update_shard, [stage] * len(shards), [store] * len(shards), [scope] * len(shards), shards)
     for done, report in enumerate(reports, 1):
         total += report
-        progress(stage.name, done, store.shards)
+        progress(stage.name, done, len(shards))
     return total
 
 

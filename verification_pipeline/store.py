@@ -96,9 +96,9 @@ class Store:
                 f"storage.shards, or run `verification-pipeline reshard --out {store.name} --shards {shards}`"
             )
         if (found, body.get("schema")) != (migrations.FORMAT, migrations.schema()):
-            with store.locked():
-                migrations.migrate(store, found)
-                store.write_manifest()
+            with store.locked() as held:
+                migrations.migrate(held, found)
+                held.write_manifest()
         return store
 
     def write_manifest(self) -> None:
@@ -117,8 +117,16 @@ class Store:
         return str(self.root) if self.bucket is None else self.bucket.url
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the store for one run. StoreBusy at once when another run does; a killed run frees it."""
+    def locked(self, run: str | None = None) -> Iterator[Store]:
+        """Hold the store for one run; gives the store to write to. StoreBusy at once when another run holds it.
+
+        A killed run frees it. With `run`, a run of several processes is named, which hold it together: on an object
+        store alone, where the lease of its last process lasts until it runs out or is freed (`Bucket`).
+        """
+        if run is not None:
+            with self._shared(run) as store:
+                yield store
+            return
         lock = FileLock(self.root / ".lock")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -129,14 +137,35 @@ class Store:
         except OSError as error:
             raise StoreError(f"the output folder {self.root} cannot be written: {error.strerror}") from error
         try:
-            with nullcontext() if self.bucket is None else self.bucket.leased():
+            with nullcontext((None, False)) if self.bucket is None else self.bucket.leased() as (bucket, _):
                 write_bytes(self.root / ".holder", f"process {os.getpid()}".encode())
-                for leftover in self.root.glob("tables/**/.*.tmp"):
-                    leftover.unlink(missing_ok=True)
-                swap.discard(self.root)
-                yield
+                self._clear()
+                yield replace(self, bucket=bucket)
         finally:
             lock.release()
+
+    @contextmanager
+    def _shared(self, run: str) -> Iterator[Store]:
+        if self.bucket is None:
+            raise StoreError(
+                f"{self.root} is a folder: only a store on an object store (s3://…) can be worked on by several "
+                "processes of one run; run the night in one process, or name such an address"
+            )
+        with self.bucket.leased(run) as (bucket, joined):
+            if not joined:
+                self._clear()
+            yield replace(self, bucket=bucket)
+
+    def free(self, run: str) -> None:
+        """End the hold of a run of several processes, of which none is left."""
+        if self.bucket is not None:
+            self.bucket.free(run)
+
+    def _clear(self) -> None:
+        """Remove what a killed run left in the folder."""
+        for leftover in self.root.glob("tables/**/.*.tmp"):
+            leftover.unlink(missing_ok=True)
+        swap.discard(self.root)
 
     def holder(self) -> str | None:
         """Who holds the store at this moment; None while nobody does."""

@@ -56,7 +56,7 @@ def sweep(
         registers = _registers(config, retraction_watch, online)
     else:
         registers = works.registers_by(store, known) if known else works.last_registers(store)
-    with store.locked():
+    with store.locked() as store:
         if lines is None:
             if not works.any_register(registers):
                 raise UsageError("no register to ask: give --retraction-watch FILE, --online or --config")

@@ -53,7 +53,7 @@ def prune(store: Store, *, keep_nights: int | None = None, before: date | None =
     """
     if (keep_nights is None) == (before is None) or (keep_nights is not None and keep_nights < 1):
         raise UsageError("say what to keep: either --keep-nights N (at least 1) or --before DAY")
-    with store.locked():
+    with store.locked() as store:
         cutoff = _cutoff(store, keep_nights, before)
         if cutoff is None:
             return Pruned(None)

@@ -23,7 +23,7 @@ from verification_pipeline.receipts.waivers import fingerprint
 from verification_pipeline.shards import Scope, engine, read_fingerprints, write_fingerprints
 from verification_pipeline.stages import loading, receipt_files, waiving
 from verification_pipeline.stages.waiving import Waivers
-from verification_pipeline.store import Store, write_bytes
+from verification_pipeline.store import Store
 
 NAME = "receipts"
 STAGES = ("reading", "selection", "grading")
@@ -117,7 +117,7 @@ def record_changes(night: Night) -> pl.DataFrame:
 
 def announce_baseline(night: Night) -> None:
     """Say that once this night counts as finished its receipts are the baseline: a kill may come before they are."""
-    write_bytes(night.store.root / _ANNOUNCED, night.run_id.encode())
+    night.store.write_file(night.store.root / _ANNOUNCED, night.run_id.encode())
 
 
 def settle_baseline(store: Store) -> None:
@@ -126,12 +126,12 @@ def settle_baseline(store: Store) -> None:
     Called at the end of a night, and by the next before it touches a receipt: the first may have been killed.
     """
     announced = store.root / _ANNOUNCED
-    if not announced.is_file():
+    if not store.fetch(announced):
         return
     finished = store.read("runs").filter(pl.col("finished_at").is_not_null())["run_id"]
     if announced.read_text("utf-8") in finished:
         _set_baseline(store)
-    announced.unlink()
+    store.remove(announced)
 
 
 def _set_baseline(store: Store) -> None:

@@ -75,6 +75,11 @@ class Grading:
         return {"verdicts": pl.concat([_unread(store, shard, keys, idle), tables.frame("verdicts", rows)])}
 
 
+def asks_a_model(scope: Scope) -> bool:
+    """Whether a corpus in scope is read by a model whose answers are kept: one ledger, so one machine."""
+    return any(settings.checker.kind in ("openai", "embedded+openai") for settings in scope.settings.values())
+
+
 def estimate(store: Store, scope: Scope) -> Estimate:
     """What grading would send to the model and cost, from the selection that is stored. Sends nothing.
 
