@@ -60,7 +60,7 @@ def night_resource(context: dg.InitResourceContext) -> Iterator[Night]:
 def _opening(context: dg.InitResourceContext) -> Callable[[Options], AbstractContextManager[Night]]:
     """How the night of a run is opened: by one process, or by many."""
     run, instance = context.run, context.instance
-    if run is None or instance is None or not groups_of(run.tags):
+    if run is None or instance is None or groups_of(run.tags) is None:
         return open_night
     run_id = hash_of("run", lineage(instance, run)[-1].run_id)[:16]
     seconds = context.resource_config["lease_minutes"] * 60

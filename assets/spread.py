@@ -26,11 +26,13 @@ Work = Callable[[Night, Sequence[int]], ShardReport]
 Told = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 
-def groups_of(tags: Mapping[str, str]) -> int:
-    """How many groups of shards the tags of a run ask for; 0: the run is one process. UsageError."""
-    value = tags.get(GROUPS, "0")
-    if not (value.isascii() and value.isdecimal()):
-        raise UsageError(f"the run's tag {GROUPS} is {value!r}: use a number")
+def groups_of(tags: Mapping[str, str]) -> int | None:
+    """How many groups of shards the tags of a run ask for; None: the run is one process. UsageError."""
+    value = tags.get(GROUPS)
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdecimal() and int(value)):
+        raise UsageError(f"the run's tag {GROUPS} is {value!r}: use a number from 1")
     return int(value)
 
 
@@ -70,8 +72,8 @@ def by_shards(
 
     @dg.op(name=f"share_out_{name}", ins={given: dg.In(dg.Nothing) for given in inputs}, out=dg.DynamicOut(dg.Nothing))
     def share_out(context: dg.OpExecutionContext, night: dg.ResourceParam[Night]) -> Iterator[dg.DynamicOutput[None]]:
-        asked = 1 if undivided(night) else groups_of(context.run.tags)
-        groups = max(1, min(asked, night.store.shards))
+        asked = 1 if undivided(night) else groups_of(context.run.tags) or 1
+        groups = min(asked, night.store.shards)
         for number in range(1, groups + 1):
             yield dg.DynamicOutput(None, mapping_key=f"{number}{_OF}{groups}")
 

@@ -125,7 +125,7 @@ class Bucket:
         return False
 
     def _download(self, path: Path, name: str, tag: str) -> bool:
-        temporary = self.folder / ".fetch" / f"{os.getpid()}-{threading.get_ident()}"
+        temporary = self.folder / ".fetch" / secrets.token_hex(8)
         for folder in (temporary.parent, path.parent):
             folder.mkdir(parents=True, exist_ok=True)
         try:

@@ -163,8 +163,9 @@ class Store:
 
     def _clear(self) -> None:
         """Remove what a killed run left in the folder."""
-        for leftover in self.root.glob("tables/**/.*.tmp"):
-            leftover.unlink(missing_ok=True)
+        for leftover in (*self.root.glob(".*.tmp"), *self.root.glob("tables/**/.*.tmp")):
+            if leftover.is_file():
+                leftover.unlink(missing_ok=True)
         swap.discard(self.root)
 
     def holder(self) -> str | None:
@@ -427,9 +428,9 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, body: bytes) -> None:
-    """Write a file of this machine's own whole or not at all, making its folder."""
+    """Write a file of this machine's own whole or not at all, making its folder; others may be writing it too."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     temporary.write_bytes(body)
     _settle(temporary, path)
 
