@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 from dagster._core.storage.tags import RESUME_RETRY_TAG
 
+from assets.definitions import build_defs
 from tests.servers import s3
 from tests.support import deployment, stores
 from tests.support.corpora import MILL, PIER, SOURCES, write_folder
@@ -17,6 +18,7 @@ from verification_pipeline.errors import StoreBusy
 from verification_pipeline.store import Store
 
 SHARDS = 4
+BOTH = ["reading.read_shards[1_of_2]", "reading.read_shards[2_of_2]"]
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -28,15 +30,20 @@ def server():
         yield
 
 
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return archive(tmp_path_factory.mktemp("archives") / "harbour")
+
+
 @pytest.fixture
-def place(server, tmp_path, monkeypatch):
-    """An archive, an address, and the environment of a deployment for them."""
+def place(server, corpus, tmp_path, monkeypatch):
+    """A folder for machines, an address, and the environment of a deployment for them."""
     url = f"s3://{s3.BUCKET}/{uuid.uuid4().hex}"
-    archive(tmp_path / "harbour")
     (tmp_path / "settings.toml").write_text(f'[storage]\nshards = {SHARDS}\n[checker]\nkind = "lexical"\n')
     for name, value in {
         "OUT": url,
-        "CORPORA": tmp_path / "harbour",
+        "LOCAL": tmp_path / "machine",
+        "CORPORA": corpus,
         "CONFIG": tmp_path / "settings.toml",
         "WORKERS": 1,
         "WAIT_MINUTES": 0,
@@ -62,9 +69,17 @@ def instance(tmp_path_factory):
         yield made
 
 
-def night(instance, groups, **tags):
+def night(instance, groups, tags=(), **options):
+    """A run whose steps are processes, on two machines."""
     job = dg.reconstructable(deployment.nightly_spread)
-    return dg.execute_job(job, instance, run_config=QUIET, tags={"groups": str(groups), **tags})
+    tags = {"groups": str(groups), **dict(tags)}
+    return dg.execute_job(job, instance, run_config=QUIET, tags=tags, **options)
+
+
+def in_one_process(groups):
+    """A run whose steps follow each other in this process."""
+    job = build_defs().resolve_job_def("nightly_spread")
+    return job.execute_in_process(run_config=QUIET, tags={"groups": groups}, raise_on_error=False)
 
 
 def seen(url, folder):
@@ -79,18 +94,17 @@ def seen(url, folder):
 
 
 @pytest.fixture(scope="module")
-def undivided(tmp_path_factory):
+def undivided(corpus, tmp_path_factory):
     """The same archive verified by one process, on disk."""
-    root = tmp_path_factory.mktemp("undivided")
-    checker = {"kind": "lexical"}
-    return verify(root / "out", archive(root / "harbour"), storage={"shards": SHARDS}, checker=checker).root
+    out = tmp_path_factory.mktemp("undivided")
+    return verify(out, corpus, storage={"shards": SHARDS}, checker={"kind": "lexical"}).root
 
 
 def differences(url, reader, undivided):
-    """What the store there has that the one on disk has not, or has otherwise."""
+    """What the store there has that the one on disk has not, or has otherwise; and what is wrong with it."""
     there = seen(url, reader)
-    told = [found for found in (stores.results, stores.digests) if found(there) != found(undivided)]
-    return [*map(str, told), *stores.faults(there)]
+    pairs = [(found(there), found(undivided)) for found in (stores.results, stores.digests)]
+    return [*(dict(one.items() ^ other.items()) for one, other in pairs if one != other), *stores.faults(there)]
 
 
 def readers(result, kind="STEP_SUCCESS"):
@@ -107,60 +121,65 @@ def told(result, asset):
     return {name: value.value for name, value in event.materialization.metadata.items()}
 
 
-def test_one_group_equals_a_night_that_is_not_shared_out(place, instance, undivided):
+@pytest.mark.parametrize("groups", ["1", "4"])
+def test_a_night_in_groups_equals_one_that_is_not_shared_out(place, undivided, groups):
     folder, url = place
-    assert night(instance, 1).success
-    assert differences(url, folder / "reader", undivided) == []
-
-
-def test_a_night_on_two_machines_equals_one_that_is_not_shared_out(place, instance, undivided):
-    folder, url = place
-    result = night(instance, 2)
+    result = in_one_process(groups)
     assert result.success
+    assert readers(result) == [f"reading.read_shards[{number + 1}_of_{groups}]" for number in range(int(groups))]
+    assert (told(result, "pairs")["recomputed"], told(result, "verdicts")["recomputed"]) == (9, 9)
     assert differences(url, folder / "reader", undivided) == []
     assert stores.nights_told(folder / "reader") == stores.nights_told(undivided)
-    assert readers(result) == [f"reading.read_shards[{number}_of_2]" for number in (1, 2)]
-    assert all(list((folder / machine / "tables").iterdir()) for machine in ("machine-0", "machine-1"))
-    assert (told(result, "pairs")["recomputed"], told(result, "verdicts")["recomputed"]) == (9, 9)
-    # and once more, with nothing new
-    again = night(instance, 4)
-    assert again.success
-    assert (told(again, "pairs")["recomputed"], told(again, "pairs")["kept"]) == (0, 9)
-    assert differences(url, folder / "second", undivided) == []
-    assert Store.open(Bucket(url, folder / "second")).holder() is None
+    assert Store.open(Bucket(url, folder / "reader")).holder() is None
 
 
-def test_a_step_that_is_killed_is_tried_again_by_itself(place, instance, undivided):
+def test_on_two_machines_with_a_step_killed_and_tried_again_by_itself(place, instance, undivided):
     folder, url = place
     kill(folder, 1)
-    result = night(instance, 4)
+    result = night(instance, 2)
     assert result.success
     assert len(readers(result, "STEP_UP_FOR_RETRY")) == 1
-    assert len(readers(result)) == 4
+    assert readers(result) == BOTH
+    assert all(list((folder / machine / "tables").iterdir()) for machine in ("machine-0", "machine-1"))
     assert differences(url, folder / "reader", undivided) == []
+    # and once more, elsewhere, with nothing new
+    again = in_one_process("3")
+    assert again.success
+    assert [told(again, "pairs")[figure] for figure in ("recomputed", "kept")] == [0, 9]
+    assert differences(url, folder / "second", undivided) == []
 
 
 def test_a_run_goes_on_from_where_a_step_failed_for_good(place, instance, undivided):
     folder, url = place
-    kill(folder, 5)  # of six attempts in all: one group gets through, or none
+    kill(folder, 5)  # of six attempts in all, so that one group may get through
     failed = night(instance, 2)
     assert not failed.success
-    done = readers(failed)
-    runs = Store.open(Bucket(url, folder / "other")).read("runs")
+    other = Store.open(Bucket(url, folder / "other"))
+    runs = other.read("runs")
     assert runs["finished_at"].to_list() == [None]
-    with pytest.raises(StoreBusy, match=f"run {runs['run_id'][0]}"), Store.open(Bucket(url, folder / "other")).locked():
+    with pytest.raises(StoreBusy, match=f"run {runs['run_id'][0]}"), other.locked():
         pass
     for left in (folder / "kills").iterdir():
         left.unlink()
     options = dg.ReexecutionOptions.from_failure(failed.run_id, instance)
-    tags = {"groups": "2", RESUME_RETRY_TAG: "true"}
-    job = dg.reconstructable(deployment.nightly_spread)
-    result = dg.execute_job(job, instance, run_config=QUIET, tags=tags, reexecution_options=options)
+    result = night(instance, 2, {RESUME_RETRY_TAG: "true"}, reexecution_options=options)
     assert result.success
-    assert sorted(done + readers(result)) == [f"reading.read_shards[{number}_of_2]" for number in (1, 2)]
-    assert told(result, "pairs")["recomputed"] + told(result, "pairs")["kept"] == 9
+    assert sorted(readers(failed) + readers(result)) == BOTH
+    assert sum(told(result, "pairs")[figure] for figure in ("recomputed", "kept")) == 9
     assert differences(url, folder / "reader", undivided) == []
     assert Store.open(Bucket(url, folder / "reader")).read("runs")["run_id"].to_list() == runs["run_id"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("out", "groups", "words"), [("", "2", "only a store on an object store"), (None, "0", "number from 1")]
+)
+def test_what_cannot_be_shared_out_says_so(place, monkeypatch, out, groups, words):
+    folder, _ = place
+    if out is not None:
+        monkeypatch.setenv("VERIFICATION_OUT", str(folder / "on-disk"))
+    result = in_one_process(groups)
+    assert not result.success
+    assert any(words in str(event.event_specific_data) for event in result.all_events)
 
 
 def kill(folder, readers):
