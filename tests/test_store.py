@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
+from tests.builders import pair
 from tests.support.holders import held
 from verification_pipeline import tables
 from verification_pipeline.errors import ContractError, StoreBusy, StoreError
@@ -126,3 +127,11 @@ def test_a_store_keeps_its_shards(tmp_path):
     assert Store.open(tmp_path).shards == 4
     with pytest.raises(StoreError, match=r"4 document shards .* 16: .*reshard --out .* --shards 16"):
         Store.open(tmp_path, shards=16)
+
+
+def test_columns_of_lists_hold_what_the_rows_hold():
+    rows = [pair("It rose.", claim_spans=((3, 5), (8, 13)), numbers=("5 %", "§ 3")), pair("No.", claim_spans=())]
+    made = tables.frame("pairs", rows)
+    assert made["claim_spans"].to_list() == [[{"start": 3, "end": 5}, {"start": 8, "end": 13}], []]
+    assert made["numbers"].to_list() == [["5 %", "§ 3"], []]
+    assert made.schema == tables.TABLES["pairs"].schema

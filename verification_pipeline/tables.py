@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -664,22 +665,27 @@ def frame(name: str, rows: Iterable[Any]) -> pl.DataFrame:
         if spanned and column.name in _SPAN_FIELDS:
             field = _SPAN_FIELDS[column.name]
             data[column.name] = [None if row.span is None else getattr(row.span, field) for row in rows]
-        elif column.dtype == SPANS:
-            data[column.name] = [
-                [{"start": start, "end": end} for start, end in getattr(row, column.name)] for row in rows
-            ]
-        elif rows and isinstance(getattr(rows[0], column.name), np.ndarray):
-            data[column.name] = _arrays([getattr(row, column.name) for row in rows])
         else:
-            data[column.name] = [getattr(row, column.name) for row in rows]
+            values = list(map(attrgetter(column.name), rows))
+            data[column.name] = _lists(values, column.dtype) if isinstance(column.dtype, pl.List) else values
     return pl.DataFrame(data, schema=table.schema, strict=True)
 
 
-def _arrays(values: Sequence[np.ndarray[Any, Any]]) -> pl.Series:
-    """Arrays as lists of a column, without a Python object a number."""
-    offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(values)))
-    return pl.Series(values=lists)
+def _lists(values: Sequence[Any], dtype: pl.List) -> pl.Series:
+    """A column of lists, built whole (polars would make a series of each row)."""
+    if dtype == SPANS:
+        places = np.array([place for spans in values for place in spans], np.int64).reshape(-1, 2)
+        starts_ends = [pa.array(places[:, k]) for k in (0, 1)]
+        return _joined(map(len, values), pa.StructArray.from_arrays(starts_ends, ["start", "end"]))
+    if values and isinstance(values[0], np.ndarray):
+        return _joined(map(len, values), pa.array(np.concatenate(values)))
+    return pl.Series(values=pa.array(values, type=pl.Series(dtype=dtype).to_arrow().type))
+
+
+def _joined(lengths: Iterable[int], items: pa.Array) -> pl.Series:
+    """Lists of these lengths, cut out of their items one after the other."""
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    return pl.Series(values=pa.LargeListArray.from_arrays(pa.array(offsets), items))
 
 
 def empty(name: str) -> pl.DataFrame:

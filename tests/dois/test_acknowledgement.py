@@ -5,7 +5,7 @@ import time
 import pytest
 
 from verification_pipeline.config import Acknowledgement
-from verification_pipeline.dois.acknowledgement import remarks
+from verification_pipeline.dois.acknowledgement import may_remark, remarks
 
 WORDS = Acknowledgement()
 
@@ -98,3 +98,24 @@ def test_hostile_text_is_linear(text: str) -> None:
     started = time.process_time()
     remarks(text, WORDS)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "word", ["RETRACTED", "Zurückgezogenen", "rétractées", "ritrattato", "Отозвана", "撤稿", "withdrawn"]
+)
+def test_a_text_with_one_of_the_words_gets_a_closer_look(word: str) -> None:
+    assert may_remark(f"Seen: {word}.", WORDS)
+    assert may_remark(f"Seen: {word.casefold()}.", WORDS)
+
+
+def test_a_text_without_any_of_the_words_gets_none() -> None:
+    assert not may_remark("The tide was measured in 2019, at £3 a day – as announced [1].", WORDS)
+
+
+def test_letters_whose_case_is_odd_do_not_hide_a_word() -> None:
+    assert may_remark("The paper was \u0131ngetrokken.", WORDS)
+
+
+def test_a_word_that_is_an_alternation_is_always_looked_for() -> None:
+    words = Acknowledgement(retracted=("pulled|scrapped",), withdrawn=(), nouns=())
+    assert remarks("The paper was later scrapped.", words)

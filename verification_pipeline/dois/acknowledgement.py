@@ -39,7 +39,11 @@ _ALONE_BEFORE = re.compile(r"(?:^|[.:;!?\])*_|>–—-])[\W_]*(?:(?:now|since|la
 _ALONE_AFTER = re.compile(
     r"[\s*_]*(?:[:.!)\]|]|$|(?:in\s+)?(?:19|20)\d\d\b|by\s+(?:the|its)\s+(?:journal|publisher|authors?|editors?))"
 )
-_SHOUTED = re.compile(r"\b(?:RETRACTED|WITHDRAWN)\b(?:\s+(?:ARTICLE|PAPER|PUBLICATION))?\s*[:\])]?")
+_SHOUTED_WORDS = "RETRACTED", "WITHDRAWN"
+_SHOUTED = re.compile(rf"\b(?:{'|'.join(_SHOUTED_WORDS)})\b(?:\s+(?:ARTICLE|PAPER|PUBLICATION))?\s*[:\])]?")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_ODD_CASE = "\u0130\u0131"
+"""Letters i that patterns without case take for one another and case folding does not."""
 _ACTIVE_OBJECT = re.compile(r"\s+(?:it|them|this|the|that|their|his|her|its)\b", re.IGNORECASE)
 _OWNED_NOUN_BEFORE = re.compile(
     r"(?:\b(?:its|their|whose|seine|ihre|sa|su)\s+|['’]s\s+|\bnotice\s+of\s+)$", re.IGNORECASE
@@ -54,16 +58,19 @@ class _Patterns:
     noun: re.Pattern[str]
     work: re.Pattern[str]
     denial: re.Pattern[str]
+    stems: tuple[str, ...]
 
 
 def may_remark(text: str, words: Acknowledgement) -> bool:
-    """Whether any of the words stands in a text at all: most documents need no closer look."""
-    patterns = _patterns(words)
-    return any(pattern.search(text) is not None for pattern in (_SHOUTED, patterns.participle, patterns.noun))
+    """False only where none of the words stands in a text: most documents need no closer look."""
+    folded = text.casefold()
+    return any(stem in folded for stem in _patterns(words).stems) or any(letter in text for letter in _ODD_CASE)
 
 
 def remarks(text: str, words: Acknowledgement) -> list[tuple[int, int]]:
     """The ranges of `text` (one sentence, entry or cell) that say of a publication that it was retracted."""
+    if not may_remark(text, words):
+        return []
     patterns = _patterns(words)
     found = [(match.start(), match.end()) for match in _SHOUTED.finditer(text)]
     found += [
@@ -137,4 +144,14 @@ def _patterns(words: Acknowledgement) -> _Patterns:
             rf"(?:(?<![^\W_])|(?<=n)(?=['’]t)|(?<=\w)(?=n['’]t)|(?=[未没沒從从]))(?:{denials})(?![^\W_])|[未没沒]",
             re.IGNORECASE,
         ),
+        tuple(sorted({_stem(word) for word in (*words.retracted, *words.withdrawn, *words.nouns, *_SHOUTED_WORDS)})),
     )
+
+
+def _stem(word: str) -> str:
+    """Letters, case folded, that every form of a word begins with; of one that is an alternation none."""
+    letters = _LETTERS.match(word)
+    if letters is None or "|" in word:
+        return ""
+    optional = word[letters.end() : letters.end() + 1] in ("?", "*", "{")
+    return (letters[0][:-1] if optional else letters[0]).casefold()

@@ -11,6 +11,16 @@ from verification_pipeline.independence.clusters import (
     cluster_document,
     effective_sources,
 )
+from verification_pipeline.independence.shingles import all_shingles
 from verification_pipeline.independence.sketches import Sketch, sketch
 
-__all__ = ["ClusterRow", "Overlaps", "Sketch", "cluster_archive", "cluster_document", "effective_sources", "sketch"]
+__all__ = [
+    "ClusterRow",
+    "Overlaps",
+    "Sketch",
+    "all_shingles",
+    "cluster_archive",
+    "cluster_document",
+    "effective_sources",
+    "sketch",
+]

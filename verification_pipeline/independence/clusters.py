@@ -24,7 +24,7 @@ import polars as pl
 
 from verification_pipeline import keys
 from verification_pipeline.config import Independence
-from verification_pipeline.independence.shingles import shingles
+from verification_pipeline.independence.shingles import distinct, shingles
 from verification_pipeline.independence.sketches import Candidate, Sketch, SketchColumns, candidates
 from verification_pipeline.independence.wire import agency_of_source
 from verification_pipeline.records import Evidence, Source
@@ -87,13 +87,17 @@ def cluster_document(
     sketches: Mapping[str, Sketch],
     settings: Independence,
     overlaps: Overlaps | None = None,
+    shingled: Mapping[str, U64] | None = None,
 ) -> list[ClusterRow]:
-    """Clusters among one document's own sources; `own` and `sketches` by source key, for those with usable text."""
+    """Clusters among one document's own sources; `own` and `sketches` by source key, for those with usable text.
+
+    `shingled` are `all_shingles` of those texts, where they are at hand.
+    """
     sketched = [sketches[key] for key in sorted(sketches)]
     agencies = {one.source_key: one.agency for one in sketched}
     members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
     names = [(one.source_key, one.text_sha256) for one in sketched]
-    compared = _Compared(_own_text(own), settings, overlaps or Overlaps())
+    compared = _Compared(_own_shingles(own, shingled or {}, settings), settings, overlaps or Overlaps())
     return _clusters(document_key, members, names, SketchColumns.of(sketched), compared)
 
 
@@ -115,7 +119,8 @@ def cluster_archive(
     agencies = dict(sketches.select("source_key", "agency").drop_nulls().iter_rows())
     members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
     names = sketches.select("source_key", "text_sha256").rows()
-    return _clusters(None, members, names, columns, _Compared(fetch, settings, overlaps or Overlaps()))
+    compared = _Compared(lambda key: shingles(fetch(key), settings), settings, overlaps or Overlaps())
+    return _clusters(None, members, names, columns, compared)
 
 
 def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
@@ -165,8 +170,10 @@ _UNKNOWN = "~"  # after every digit
 _DATE_PADDING = "0000-01-01"
 
 
-def _own_text(own: Mapping[str, Evidence]) -> Fetch:
-    return lambda key: own[key].body
+def _own_shingles(
+    own: Mapping[str, Evidence], shingled: Mapping[str, U64], settings: Independence
+) -> Callable[[str], U64]:
+    return lambda key: distinct(shingled[key]) if key in shingled else shingles(own[key].body, settings)
 
 
 def _clusters(
@@ -200,10 +207,10 @@ def _same_page_or_work(members: Sequence[_Member]) -> Iterable[Edge]:
 class _Compared:
     """Exact overlaps of the texts of two sources, measured where they are not known."""
 
-    def __init__(self, fetch: Fetch, settings: Independence, overlaps: Overlaps) -> None:
+    def __init__(self, shingled: Callable[[str], U64], settings: Independence, overlaps: Overlaps) -> None:
         self.settings = settings
         self._overlaps = overlaps
-        self._shingles = lru_cache(settings.cached_texts)(lambda key: shingles(fetch(key), settings))
+        self._shingles = lru_cache(settings.cached_texts)(shingled)
 
     def share(self, left: tuple[str, str], right: tuple[str, str]) -> float:
         """Share of the smaller text that the larger has, each named by source and text; 0 when one is too short."""

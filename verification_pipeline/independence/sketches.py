@@ -22,6 +22,7 @@ from verification_pipeline.config import Independence
 from verification_pipeline.independence.shingles import all_shingles, distinct
 from verification_pipeline.independence.wire import agency_in_text
 from verification_pipeline.records import Evidence
+from verification_pipeline.text.index import U64
 
 I64 = NDArray[np.int64]
 
@@ -46,9 +47,12 @@ class Sketch:
     agency: str | None
 
 
-def sketch(evidence: Evidence, settings: Independence) -> Sketch:
-    """The sketch of a source's text: about 100 hashes for 1,500 words, never more than `settings.sketch_most`."""
-    found = all_shingles(evidence.body, settings) >> np.uint64(1)
+def sketch(evidence: Evidence, settings: Independence, shingles: U64 | None = None) -> Sketch:
+    """The sketch of a source's text: about 100 hashes for 1,500 words, never more than `settings.sketch_most`.
+
+    `shingles` are `all_shingles` of the text, where they are at hand.
+    """
+    found = (all_shingles(evidence.body, settings) if shingles is None else shingles) >> np.uint64(1)
     limit = _RANGE // settings.sketch_rate
     kept = distinct(found[found < limit])
     if len(kept) > settings.sketch_most:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from verification_pipeline.config import Independence
 from verification_pipeline.records import Source
 from verification_pipeline.text.index import U64, IndexedText, WordIndex
@@ -16,6 +18,7 @@ from verification_pipeline.text.index import U64, IndexedText, WordIndex
 _HEAD, _TAIL = 600, 800  # code points of a text in which datelines and credits stand
 _WORDS = 200  # words at least as far
 _REPORTING = "Reporting", "reporting"  # begins a credit line that is one agency's without its name
+_LOW_BITS = np.uint64(0xFFFF)
 _DASH = r"(?:--|[-–—―])"
 
 
@@ -53,6 +56,9 @@ class _Patterns:
         for form in (*canonical, *_REPORTING):
             for first_word in WordIndex.build(form).words[:1].tolist():
                 self._forms.setdefault(first_word, []).append(form)
+        self._table = np.zeros(int(_LOW_BITS) + 1, dtype=bool)
+        """By the low bits of a word, whether it may be one of them."""
+        self._table[np.array(list(self._forms), np.uint64) & _LOW_BITS] = True
         longest_first = sorted(self._canonical, key=lambda form: (-len(form), form))
         name = "(?:" + "|".join(re.escape(form) for form in longest_first) + ")"
         self.publisher = re.compile(rf"(?P<publisher>{name})(?!\w)")
@@ -79,11 +85,8 @@ class _Patterns:
 
     def may_name(self, words: U64, text: str) -> bool:
         """Whether a text with these words holds a name of an agency, or the credit that needs none."""
-        known = self._forms.keys()
-        nearby = words.tolist()
-        if known.isdisjoint(nearby):
-            return False
-        return any(form in text for word in known & set(nearby) for form in self._forms[word])
+        nearby = words[self._table.take(words & _LOW_BITS)].tolist()
+        return any(form in text for word in nearby for form in self._forms.get(word, ()))
 
     def agency_of(self, match: re.Match[str]) -> str:
         group = match.lastgroup or ""

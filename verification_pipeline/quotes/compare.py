@@ -127,7 +127,11 @@ def _letters(text: str) -> bytes | None:
 
 def _may_stand(quotation: Quotation, letters: bytes | None) -> bool:
     """False only where a quote cannot stand verbatim, because its letters do not follow one another."""
-    return letters is None or all(piece in letters for piece in quotation.letters)
+    if letters is not None:
+        for piece in quotation.letters:
+            if piece not in letters:
+                return False
+    return True
 
 
 def _splits_words(text: str) -> bool:

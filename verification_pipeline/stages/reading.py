@@ -18,7 +18,7 @@ import polars as pl
 from verification_pipeline import citations, tables, triage
 from verification_pipeline.dois.mentions import find_mentions
 from verification_pipeline.errors import PipelineError
-from verification_pipeline.independence import Overlaps, cluster_document, sketch
+from verification_pipeline.independence import Overlaps, all_shingles, cluster_document, sketch
 from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.patience import at_most
 from verification_pipeline.quotes import check_quotes
@@ -183,10 +183,11 @@ def _read(
     evidence = loading.evidence_of(placed, reader)
     unreadable = frozenset(source.source_key for source in own) - evidence.keys()
     key = document.document_key
-    sketches = {name: sketch(one, settings.independence) for name, one in evidence.items()}
+    shingled = {name: all_shingles(one.body, settings.independence) for name, one in evidence.items()}
+    sketches = {name: sketch(one, settings.independence, shingled[name]) for name, one in evidence.items()}
     mine = {source.source_key for source in owned.sources}
     overlaps = Overlaps()
-    voices = cluster_document(key, own, evidence, sketches, settings.independence, overlaps)
+    voices = cluster_document(key, own, evidence, sketches, settings.independence, overlaps, shingled)
     return {
         "references": cited.references,
         "markers": cited.markers,
