@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -103,6 +104,19 @@ def test_a_folder_cannot_be_worked_on_by_several(tmp_path):
         pass
 
 
+def test_processes_that_enter_a_new_machine_at_once_see_what_others_wrote(asked):
+    one, two = asked
+    with open_shared_night(one, "monday") as first:
+        first.store.write_file(first.store.root / "receipts" / "x.json", b"monday")
+
+    def enter(_):
+        with open_shared_night(two, "monday") as night:
+            return night.store.secret, night.store.exists(night.store.root / "receipts" / "x.json")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(enter, range(4))) == {(first.store.secret, True)}
+
+
 # ---- who may write
 
 
@@ -152,7 +166,7 @@ def test_a_listing_does_not_undo_what_was_written_while_it_was_made(asked, monke
 
         with monkeypatch.context() as raced:
             raced.setattr(Bucket, "_listed", slow)
-            held.bucket._refresh()
+            held.bucket.refresh()
         assert held.exists(new)
         assert new.exists()
         assert not held.exists(gone)

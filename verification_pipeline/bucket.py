@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Any
 
 import obstore
-from filelock import FileLock, Timeout
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import from_url
 
@@ -75,17 +74,8 @@ class Bucket:
     def refresh(self) -> None:
         """Learn which objects there are; copies of those that are gone are removed, of others kept or fetched anew.
 
-        While a run on this machine holds the store nothing is asked: the folder is then ahead of any listing.
+        What another process put or removed from here since the listing began is known better than the listing knows it.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(self.folder / ".lock", timeout=0):
-                self._refresh()
-        except Timeout:
-            return
-
-    def _refresh(self) -> None:
-        """What was put or removed from here since the listing began is known better than the listing knows it."""
         [(before,)] = _record(self.folder).rows("SELECT coalesce(max(number), 0) FROM touched")
         with self._told("read"):
             listed = self._listed()
@@ -232,8 +222,7 @@ class Bucket:
         lease = _Held(self, run)
         joined = lease.take()
         try:
-            if not joined:  # else what the run's other processes wrote was there when this one looked
-                self._refresh()
+            self.refresh()
             yield replace(self, run=lease.run), joined
         except KeyboardInterrupt:
             if lease.lost:

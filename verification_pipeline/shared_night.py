@@ -29,26 +29,19 @@ def open_shared_night(options: Options, run_id: str, progress: Progress = lambda
 
     StoreBusy: another run holds the store. RunOvertaken: another held it since this one began. UsageError, StoreError.
     """
-    store, terms = _handed_on(options, run_id)
-    known = terms is not None
-    if terms is None:
-        terms = settle(options, run_id)
-        store = None
-    if store is None:
-        store = Store.open(options.out, shards=terms.settings.storage.shards)
+    store = _opened(options, run_id)
     over = False
     try:
         with store.locked(run_id) as held, workers(options.workers) as pool:
             begun = run_id in held.read("runs")["run_id"]
-            over = (known or begun) and _terms(held, run_id) is None
+            terms = _terms(held, run_id)
+            over = begun and terms is None
             if over:
                 raise RunOvertaken(
                     f"another run has held {store.name} since this one began: what is there now is that run's; "
                     "start a new run instead of going on with this one"
                 )
-            if not known:
-                held.write_file(held.root / TERMS_FILE, _TERMS.dump_json(terms, indent=1))
-            night = night_of(terms, held, pool, progress)
+            night = night_of(terms or _settled(held, options, run_id), held, pool, progress)
             if not begun:
                 record_run(night, finished=False)
             yield night
@@ -58,20 +51,27 @@ def open_shared_night(options: Options, run_id: str, progress: Progress = lambda
             store.free(run_id)
 
 
+def _opened(options: Options, run_id: str) -> Store:
+    try:
+        return Store.open(options.out, create=False)
+    except NoStore:
+        return Store.open(options.out, shards=settle(options, run_id).settings.storage.shards)
+
+
+def _settled(store: Store, options: Options, run_id: str) -> Terms:
+    """The terms of a run that begins now, handed on."""
+    terms = settle(options, run_id)
+    Store.open(options.out, shards=terms.settings.storage.shards)  # refuses a store with another number of them
+    store.write_file(store.root / TERMS_FILE, _TERMS.dump_json(terms, indent=1))
+    return terms
+
+
 def _finished(store: Store, run_id: str) -> bool:
     return store.read("runs").filter(pl.col("run_id") == run_id)["finished_at"].drop_nulls().len() > 0
 
 
-def _handed_on(options: Options, run_id: str) -> tuple[Store | None, Terms | None]:
-    """The store, if there is one, and the run's terms, if its first process has settled them."""
-    try:
-        store = Store.open(options.out, create=False)
-    except NoStore:
-        return None, None
-    return store, _terms(store, run_id)
-
-
 def _terms(store: Store, run_id: str) -> Terms | None:
+    """The terms of a run, if its first process has settled them and no other run has held the store since."""
     path = store.root / TERMS_FILE
     if not store.fetch(path):
         return None

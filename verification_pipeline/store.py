@@ -39,8 +39,6 @@ MANIFEST = "store.json"
 DEFAULT_SHARDS = 16
 _RESTORE = "restore it from a backup, or start a new --out folder"
 _TEXTS_PER_ROW_GROUP = 64  # a text is read with its group: few, so that one alone is cheap
-_LISTING_SECONDS = 60.0
-"""How long a run waits for a reader on this machine that learns what lies on the object store."""
 _CACHED_ROW_GROUPS = 4
 
 
@@ -130,7 +128,7 @@ class Store:
         lock = FileLock(self.root / ".lock")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0 if self.bucket is None else _LISTING_SECONDS)
+            lock.acquire(timeout=0)
         except Timeout:
             holder = _read_or(self.root / ".holder", "unknown")
             raise StoreBusy(f"another run holds {self.root} ({holder}); wait for it to end") from None
