@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 from dagster._core.storage.tags import RESUME_RETRY_TAG
 
+import assets.verdicts
 from assets.definitions import build_defs
 from tests.servers import s3
 from tests.support import deployment, stores
@@ -180,6 +181,24 @@ def test_what_cannot_be_shared_out_says_so(place, monkeypatch, out, groups, word
     result = in_one_process(groups)
     assert not result.success
     assert any(words in str(event.event_specific_data) for event in result.all_events)
+
+
+def test_sums_are_asked_once_over_the_whole_and_not_tried_again(place, monkeypatch):
+    _, url = place
+    asked = []
+
+    def broken(store):
+        asked.append(store)
+        return ["shard 0: 1 × pair without a marker"]
+
+    monkeypatch.setattr(assets.verdicts, "broken_sums", broken)
+    result = in_one_process("2")
+    assert not result.success
+    assert len(asked) == 1
+    kinds = {event.event_type_value for event in result.all_events if event.step_key == "verdicts.gather_verdicts"}
+    assert "STEP_FAILURE" in kinds
+    assert "STEP_UP_FOR_RETRY" not in kinds
+    assert not Store.open(Bucket(url, place[0] / "reader")).files("receipts")
 
 
 def kill(folder, readers):
