@@ -51,7 +51,6 @@ def place(server, corpus, tmp_path, monkeypatch):
     }.items():
         monkeypatch.setenv(f"VERIFICATION_{name}", str(value))
     monkeypatch.delenv("VERIFICATION_ARCHIVES", raising=False)
-    monkeypatch.setenv(deployment.MACHINES, str(tmp_path))
     return tmp_path, url
 
 
@@ -70,11 +69,10 @@ def instance(tmp_path_factory):
         yield made
 
 
-def night(instance, groups, tags=(), **options):
+def night(instance, folder, groups, tags=(), **options):
     """A run whose steps are processes, on two machines."""
-    job = dg.reconstructable(deployment.nightly_spread)
     tags = {"groups": str(groups), **dict(tags)}
-    return dg.execute_job(job, instance, run_config=QUIET, tags=tags, **options)
+    return dg.execute_job(deployment.job(folder), instance, run_config=QUIET, tags=tags, **options)
 
 
 def in_one_process(groups):
@@ -137,7 +135,7 @@ def test_a_night_in_groups_equals_one_that_is_not_shared_out(place, undivided, g
 def test_on_two_machines_with_a_step_killed_and_tried_again_by_itself(place, instance, undivided):
     folder, url = place
     kill(folder, 1)
-    result = night(instance, 2)
+    result = night(instance, folder, 2)
     assert result.success
     assert len(readers(result, "STEP_UP_FOR_RETRY")) == 1
     assert readers(result) == BOTH
@@ -152,8 +150,8 @@ def test_on_two_machines_with_a_step_killed_and_tried_again_by_itself(place, ins
 
 def test_a_run_goes_on_from_where_a_step_failed_for_good(place, instance, undivided):
     folder, url = place
-    kill(folder, 5)  # of six attempts in all, so that one group may get through
-    failed = night(instance, 2)
+    kill(folder, 5)  # of six attempts in all: one group may get through, both cannot
+    failed = night(instance, folder, 2)
     assert not failed.success
     other = Store.open(Bucket(url, folder / "other"))
     runs = other.read("runs")
@@ -163,7 +161,7 @@ def test_a_run_goes_on_from_where_a_step_failed_for_good(place, instance, undivi
     for left in (folder / "kills").iterdir():
         left.unlink()
     options = dg.ReexecutionOptions.from_failure(failed.run_id, instance)
-    result = night(instance, 2, {RESUME_RETRY_TAG: "true"}, reexecution_options=options)
+    result = night(instance, folder, 2, {RESUME_RETRY_TAG: "true"}, reexecution_options=options)
     assert result.success
     assert sorted(readers(failed) + readers(result)) == BOTH
     assert sum(told(result, "pairs")[figure] for figure in ("recomputed", "kept")) == 9
