@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from verification_pipeline.text.numbers import Number, parse
+from verification_pipeline.text.numbers import Number, folded_words, parse
 
 
 def only(text: str, language: str | None = None) -> Number:
@@ -170,3 +170,17 @@ def test_any_text(text: str) -> None:
 def test_grouping_does_not_matter(value: int) -> None:
     assert only(f"{value:,} boats").same_quantity(only(f"{value} boats"))
     assert only(f"{value:,} boats".replace(",", " ")).same_quantity(only(f"{value} boats"))
+
+
+_MARKS = "-–—.,;:!?()[]{}\"'“”‘’„«»/*_~+=<>|#&@^`\\…·•"
+
+
+@given(st.text(st.one_of(st.sampled_from("aZé中\ud800 \n" + _MARKS), st.characters()), max_size=40))
+def test_folded_words_are_apart_at_marks_and_white_space(text: str) -> None:
+    apart = text.lower().translate(str.maketrans(dict.fromkeys(_MARKS, " ")))
+    assert folded_words(text) == tuple(apart.split())
+
+
+@pytest.mark.parametrize("text", ["one", "a million reasons", "one of a hundred and", "the Billion", "one and one"])
+def test_a_scale_or_one_alone_is_no_number(text: str) -> None:
+    assert parse(text) == ()
