@@ -289,6 +289,25 @@ def test_a_model_without_a_key_is_one_clear_line(command, tmp_path, monkeypatch)
     assert "OPENAI_API_KEY" in error
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "lines", "words"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/mnt/x.jsonl"), 2, 1, "/mnt/x.jsonl: No such file"),
+        (MemoryError(), 3, 1, "fewer --workers"),
+        (KeyError("a fault of ours"), 70, None, "KeyError: 'a fault of ours'"),
+    ],
+)
+def test_what_nobody_foresaw_has_its_own_status(command, tmp_path, monkeypatch, error, status, lines, words):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("assets.inventory.take_inventory", fail)
+    found, _, said = command("run", harbour(tmp_path / "harbour"), "--out", tmp_path / "out", "--workers", 1, "--gate")
+    assert found == status
+    assert words in said
+    assert lines in (None, len(said.splitlines()))
+
+
 def test_a_store_that_is_held_says_who_holds_it(night):
     command, out, corpus, _ = night
     with Store.open(out).locked():

@@ -74,7 +74,7 @@ def build(
         finally:
             _remove(temporary)
     except (OSError, duckdb.Error) as error:
-        raise StoreError(f"{target} cannot be built: {error}") from error
+        raise StoreError(f"{target} cannot be built: {error}; the tables are sound, run again") from error
     return rows
 
 
@@ -262,6 +262,8 @@ def _fill(connection: Connection, table: Table, files: list[Path]) -> None:
             "FROM read_parquet($files, union_by_name = true, hive_partitioning = false)",
             {"files": [str(file) for file in files]},
         )
+    except (duckdb.TransactionException, duckdb.FatalException, duckdb.OutOfMemoryException):
+        raise  # the files were read: it is the DuckDB file that cannot be written
     except duckdb.Error as error:
         raise StoreError(f"table {table.name}: its files under {files[0].parent} cannot be read ({error})") from error
 

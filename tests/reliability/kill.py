@@ -272,7 +272,7 @@ def _full_disk(scenario: Scenario, folder: Path, workers: int, report: Report) -
             ended = processes.measured(*night(scenario.corpus, out, workers))
             report.counts["full disks"] += 1
             where = f"disk full at {share:.0%} of what a night needs"
-            _refused(where, ended, report)
+            _refused(where, "No space left on device", ended, report)
             if out.exists():
                 report.fault(*(f"{where}: {fault}" for fault in stores.faults(out)))
             subprocess.run(["mount", "-o", f"remount,size={size * 4}", str(place)], check=True)
@@ -289,7 +289,8 @@ def _read_only(scenario: Scenario, folder: Path, workers: int, report: Report) -
             return
         subprocess.run(["mount", "-o", "remount,ro,bind", str(place)], check=True)
         for what, out in (("a read-only store", place), ("a new store on a read-only disk", place / "new")):
-            _refused(what, processes.measured(*night(scenario.corpus, out, workers)), report)
+            ended = processes.measured(*night(scenario.corpus, out, workers))
+            _refused(what, "Read-only file system", ended, report)
             report.counts["read-only disks"] += 1
     after = {str(path): path.read_bytes() for path in sorted(kept.rglob("*")) if path.is_file()}
     if before != after:
@@ -297,9 +298,11 @@ def _read_only(scenario: Scenario, folder: Path, workers: int, report: Report) -
     _to_the_end(Scenario("unchanged night", None, scenario.corpus, 0, 0, scenario.results), kept, workers, report)
 
 
-def _refused(where: str, ended: processes.Ended, report: Report) -> None:
+def _refused(where: str, why: str, ended: processes.Ended, report: Report) -> None:
     lines = ended.stderr.splitlines()
-    report.told.append(f"{where}: {ended.status}: {lines[-1][:200] if lines else ''}")
+    report.told.append(f"{where}: {ended.status}: {lines[-1] if lines else ''}")
+    if why not in ended.stderr:
+        report.fault(f"{where}: nothing says {why!r}: {ended.stderr[:1500]}")
     if ended.status != 2:
         report.fault(f"{where}: exit status {ended.status}")
     if len(lines) != 1:

@@ -2,14 +2,15 @@
 
 One module a kind of command; this one lists them all and turns errors into one line and an exit status: 0 done; 1 what
 was asked about is not well (`run --gate`, `doctor`, `verify-receipt`); 2 bad usage or input, with one line on standard
-error; 3 incomplete (pending answers, another run holds the store, a register was down); 130 interrupted. Dagster is
-imported only by `run`.
+error; 3 incomplete (pending answers, another run holds the store, a register was down); 70 a fault of this package,
+with its traceback; 130 interrupted. Dagster is imported only by `run`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,6 +24,7 @@ from verification_pipeline.cli.sweeping import sweep
 from verification_pipeline.errors import PipelineError, StoreBusy, WorkerLost
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells count
+_FAULT = 70  # EX_SOFTWARE: whoever waits for a verdict must not take it for one
 
 app = typer.Typer(
     name="verification-pipeline",
@@ -47,9 +49,21 @@ def main() -> None:
         _fail(error, 3)
     except PipelineError as error:
         _fail(error, 2)
+    except MemoryError:
+        _fail(PipelineError("not enough memory; what was stored is sound: run again, with fewer --workers"), 3)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        _fail(
+            PipelineError(
+                f"{error.filename or 'a file'}: {error.strerror or error}; what was stored is sound, run again"
+            ),
+            2,
+        )
+    except Exception:
+        traceback.print_exc()
+        sys.exit(_FAULT)
     else:
         if status == _INTERRUPTED:
             say_aside(["interrupted; what was stored is sound, and the same command goes on from there"])
