@@ -159,6 +159,7 @@ class _Join:
         self._columns, self.hosts, self._ranked, self._settings = columns, hosts, ranked, settings
         self.sizes: I64 = np.diff(columns.offsets)[ranked]
         self._parts = 1 + len(columns.hashes) // _PART
+        self._sites = int(hosts.max()) + 1
         self.page = np.zeros(len(ranked), np.int64)
         """Hashes of each sketch that belong to the page around the text."""
         self.site = np.zeros(len(ranked), np.int64)
@@ -190,8 +191,8 @@ class _Join:
         blocks = 1 + sum(map(len, self._every)) // _BLOCK
         for first in range(blocks):
             low, high = (self.count * (self.count * k // blocks) for k in (first, first + 1))
-            codes, shared = np.unique(_between(self._every, low, high), return_counts=True)
-            by_site, counts = np.unique(_between(self._sited, low, high), return_counts=True)
+            codes, shared = _counted(_between(self._every, low, high))
+            by_site, counts = _counted(_between(self._sited, low, high))
             shared_by_site = np.zeros(len(codes), np.int64)
             shared_by_site[np.searchsorted(codes, by_site)] = counts
             yield _Pairs(codes // self.count, codes % self.count, shared, shared_by_site)
@@ -223,8 +224,7 @@ class _Join:
             order = np.argsort(hashes, kind="stable")
             hashes = hashes[order]
             ranks = np.repeat(np.arange(self.count, dtype=np.int32), taken)[order]
-            starts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))[: len(hashes)]
-            yield hashes, ranks, np.diff(np.append(starts, len(hashes)))
+            yield hashes, ranks, _runs(hashes)[1]
             reached = reached + taken
 
     def _codes(self, hashes: I64, ranks: NDArray[np.int32], sizes: I64, share: NDArray[np.float64]) -> tuple[I64, I64]:
@@ -252,13 +252,26 @@ class _Join:
     def _of_site(self, hashes: I64, ranks: NDArray[np.int32]) -> NDArray[np.bool_]:
         """For each hash whether at least `settings.site_pages` pages of its owner's site have it."""
         hosts = self.hosts[ranks]
-        order = np.lexsort((hosts, hashes))
-        new = np.concatenate(([True], (np.diff(hashes[order]) != 0) | (np.diff(hosts[order]) != 0)))[: len(order)]
-        run = np.cumsum(new) - 1
-        often = np.bincount(run) >= self._settings.site_pages if len(run) else np.empty(0, bool)
+        new = np.concatenate(([True], hashes[1:] != hashes[:-1]))[: len(hashes)]
+        owned = np.cumsum(new) * (self._sites + 1) + hosts
+        order = np.argsort(owned)
+        _, counts = _runs(owned[order])
         marked = np.zeros(len(hashes), dtype=bool)
-        marked[order] = often[run] if len(run) else marked
+        marked[order] = np.repeat(counts >= self._settings.site_pages, counts)
         return marked & (hosts >= 0)
+
+
+def _counted(codes: I64) -> tuple[I64, I64]:
+    """Distinct codes, ascending, and how often each stands; the codes come as some stretches that are in order."""
+    codes.sort(kind="stable")  # merges what is in order already
+    starts, counts = _runs(codes)
+    return codes[starts], counts
+
+
+def _runs(values: I64) -> tuple[I64, I64]:
+    """Where runs of equal values start, and their lengths."""
+    starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))[: len(values)])
+    return starts, np.diff(starts, append=len(values))
 
 
 def _between(parts: Sequence[I64], low: int, high: int) -> I64:
