@@ -1,7 +1,7 @@
 """Step 5: the answers to rows that were trained on, by models that did not see them, stored for the table of figures.
 
-One entry a row: probabilities (supported, contradicted, partial, absent), the guards' doubts, the scores of
-`model.PAPER` for citing sentences, the fold, and the grades. No text is stored.
+One entry a row: probabilities (supported, contradicted, partial, absent) the guards' doubts, the
+scores of `model.PAPER` for citing sentences, and the fold. No text is stored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(folder: Path, work: Path, out: Path) -> None:
     kept: dict[str, list] = {}
     with np.load(work / "answers.npz") as found:
         p = np.column_stack([found[name] for name in ("supported", "contradicted", "partial", "absent")])
-        grades, places = found["grades"], found["rows"]
+        places = found["rows"]
     with np.load(work / "tree_scores.npz") as found:
         intact = found["intact"]
         paper = np.column_stack([found[name] for name in PAPER])
@@ -44,12 +44,6 @@ def run(folder: Path, work: Path, out: Path) -> None:
         measured = Measured(claim, source, find(claim, source, lexicon), lexicon, negations)
         doubted = [[doubt.kind, doubt.against] for doubt in doubts(measured, float(intact[k]), rules)]
         reading = paper[k].round(4).tolist() if row.class3 else []
-        kept[f"{row.dataset} {row.id}"] = [
-            *p[k].round(5).tolist(),
-            doubted,
-            reading,
-            line["fold"],
-            grades[k].round(4).tolist(),
-        ]
+        kept[f"{row.dataset} {row.id}"] = [*p[k].round(5).tolist(), doubted, reading, line["fold"]]
     with out.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
         file.write(json.dumps(kept, separators=(",", ":"), sort_keys=True).encode())

@@ -1,8 +1,8 @@
 """Step 4: probabilities from scores, and the file that is shipped.
 
 Curves are fitted on scores of rows whose group the scoring models did not see. What the scores are worth is learned
-inside the sets (each with a constant of its own), how probable that makes a verdict over all of them together. Grades
-are learned with the classes weighed to equal shares inside each set.
+inside the sets (each with a constant of its own), how probable that makes a verdict over all of them together; partly
+and not supported are told apart with both weighed to equal shares inside each set.
 Probabilities of the rows of sets that were trained on, by curves fitted on the other folds, go to `answers.npz` in the
 work folder.
 """
@@ -13,14 +13,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
 
 from training.train_trees import PAGES, Table
 from verification_pipeline.checkers.embedded.calibration import CURVES, Calibration
 from verification_pipeline.checkers.embedded.model import GRADES, READ, derived
 
-GRADING = ("coverage", *GRADES, *READ[1:])
-INPUTS = ("holds", "changed", "against", "veto", *GRADING)
+PARTLY = ("coverage", *GRADES, *READ[1:])
+INPUTS = ("holds", "changed", "against", "veto", *PARTLY)
 EDITED = 0.0
 """Weight of an edited claim beside a labelled one."""
 SETS = {
@@ -31,14 +30,11 @@ SETS = {
     "fever_symmetric": 1.0,
     "summedits": 0.2,
 }
+PARTLY_ROWS = {"wice": 600, "citation_integrity": 100, "factcheck_gpt": 200, "expertqa": 200}
+"""For how many rows a set counts when partly and not supported are told apart: only in wice is the former common."""
 
 
-GRADED_ROWS = {"wice": 1000, "citation_integrity": 175, "factcheck_gpt": 350, "expertqa": 350}
-"""For how many rows a set counts when grades are learned: only in wice is partial support common."""
-RIDGE = 2.0
-
-
-def logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
+def logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, ridge: float = 2.0) -> np.ndarray:
     """Weights of a logistic curve (last: the constant), by Newton's method."""
     x = np.column_stack([x, np.ones(len(x))])
     beta = np.zeros(x.shape[1])
@@ -54,39 +50,22 @@ def logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray, ridge: float = RI
     return beta
 
 
-def softmax(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weights (3 × columns and a constant) of a softmax over classes 0, 1, 2, columns taken to one scale."""
+def partly(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """Weights of `PARTLY` and a constant, fitted on some rows that are not supported."""
+    weight = np.zeros(len(rows))
+    for family, count in PARTLY_ROWS.items():
+        for some in (True, False):
+            chosen = rows & (table.family == family) & ((table.label == "P") == some)
+            weight[chosen] = count / 2 / max(chosen.sum(), 1)
+    x = np.column_stack([scores[name][rows] for name in PARTLY])
     middle, scale = x.mean(axis=0), x.std(axis=0) + 1e-9
-    table, truth = np.column_stack([(x - middle) / scale, np.ones(len(x))]), np.eye(3)[y]
-    shape = (table.shape[1], 3)
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        beta = flat.reshape(shape)
-        lines = table @ beta
-        logs = lines - np.logaddexp.reduce(lines, axis=1)[:, None]
-        slope = table.T @ (weight[:, None] * (np.exp(logs) - truth))
-        slope[:-1] += 2 * RIDGE * beta[:-1]
-        return float(RIDGE * (beta[:-1] ** 2).sum() - weight @ (logs * truth).sum(axis=1)), slope.ravel()
-
-    beta = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").x.reshape(shape)
-    slopes = beta[:-1] / scale[:, None]
-    return np.vstack([slopes, beta[-1] - middle @ slopes]).T
-
-
-def grades(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """The softmax of `GRADING`, fitted on some rows, the classes equally common in every set."""
-    truth = np.select([table.label == "S", table.label == "P"], [0, 1], 2)
-    weight = np.zeros(len(truth))
-    for family in PAGES:
-        chosen = rows & (table.family == family)
-        shares = 1 / np.bincount(truth[chosen], minlength=3)
-        weight[chosen] = shares[truth[chosen]] * GRADED_ROWS[family] / 3
-    used = weight > 0
-    return softmax(np.column_stack([scores[name][used] for name in GRADING]), truth[used], weight[used])
+    *slopes, constant = logistic((x - middle) / scale, (table.label[rows] == "P").astype(float), weight[rows])
+    slopes = np.array(slopes) / scale
+    return np.append(slopes, constant - middle @ slopes)
 
 
 def curves(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> Calibration:
-    """The curves, fitted on some rows."""
+    """The three curves, fitted on some rows."""
     edited = ~table.real & ~np.isin(table.kind, ["moved", "trimmed"])
     weight = np.array([SETS.get(family, 1.0) for family in table.family]) * np.where(edited, EDITED, 1.0)
     seen = rows & (table.fold >= 0) & (table.label != "-") & (table.dataset != "wice/subclaim_partial_train")
@@ -106,8 +85,8 @@ def curves(table: Table, scores: dict[str, np.ndarray], rows: np.ndarray) -> Cal
         for name, slope in zip(names, slopes, strict=True):
             weights[k, INPUTS.index(name)] = slope * scale
         weights[k, -1] = constant
-    columns = [INPUTS.index(name) for name in GRADING]
-    weights[len(jobs) :, [*columns, -1]] = grades(table, scores, seen & table.real & np.isin(table.family, PAGES))
+    columns = [INPUTS.index(name) for name in PARTLY]
+    weights[-1, [*columns, -1]] = partly(table, scores, refused & np.isin(table.family, PAGES))
     return Calibration.of(INPUTS, weights)
 
 
@@ -120,7 +99,6 @@ def run(work: Path, out: Path) -> None:
     everything = np.ones(len(table.real), bool)
     final = curves(table, scores, everything)
     p = {name: np.zeros(len(table.real)) for name in ("supported", "contradicted", "partial", "absent")}
-    p["grades"] = np.zeros((len(table.real), 3))
     for fold in range(-1, 5):
         held = table.fold == fold
         fitted = final if fold < 0 else curves(table, scores, ~held)

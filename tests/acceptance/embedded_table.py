@@ -6,8 +6,8 @@ Sets that the model never saw are judged by the shipped checker. For sets it was
 models that saw neither the source text nor the claim (five folds), stored beside the training scripts. Intervals
 resample whole groups of rows that share a text or a claim.
 
-Two questions are asked of every set. *Best guess*: what probabilities and grades say when no abstention is allowed, by
-one rule for all sets. *As given*: the checker's own verdicts, at the default confidence.
+Two questions are asked of every set. *Best guess*: what the probabilities say when no abstention is allowed, by one
+rule for all sets. *As given*: the checker's own verdicts, at the default confidence.
 """
 
 from __future__ import annotations
@@ -45,8 +45,13 @@ FAMILIES = {
 BUILT = ("fever_symmetric/dev", "summedits", "nli4ct/dev")
 """Sets whose false claims were made from true ones, so that overlap cannot tell them apart."""
 ANSWERS = Path(__file__).resolve().parents[2] / "training" / "answers.json.gz"
+PAGES = ("citation_integrity/train", "wice/dev", "expertqa/dev", "factcheck_gpt/dev")
+"""Sets trained on whose claims people graded against cited pages."""
 DENIED = ("healthver/dev", "fever_symmetric/dev", "nli4ct/dev")
 """Sets where what the source contradicts is a class of its own."""
+RIGHT = 0.8
+"""How often `supported` should be right at the default confidence."""
+STEPS = np.arange(0.5, 0.9, 0.01).round(2)
 RESAMPLES = 400
 
 
@@ -75,7 +80,6 @@ class Answer:
     contradicted: float
     partial: float
     absent: float
-    grades: tuple[float, ...]
     doubts: tuple[Doubt, ...]
     paper: tuple[float, ...]
     fold: int = -1
@@ -102,8 +106,8 @@ def stored(rows: Sequence[Labelled]) -> list[Answer]:
     with gzip.open(ANSWERS, "rt", encoding="utf-8") as file:
         kept = json.load(file)
     return [
-        Answer(*p, tuple(grades), tuple(Doubt(kind, "", against) for kind, against in doubts), tuple(paper), fold)
-        for *p, doubts, paper, fold, grades in (kept[f"{row.dataset} {row.id}"] for row in rows)
+        Answer(*p, tuple(Doubt(kind, "", against) for kind, against in doubts), tuple(paper), fold)
+        for *p, doubts, paper, fold in (kept[f"{row.dataset} {row.id}"] for row in rows)
     ]
 
 
@@ -114,7 +118,7 @@ def judged(rows: Sequence[Labelled], checker: EmbeddedChecker) -> list[Answer]:
         source, (first, last) = reading.measured.source, reading.measured.found.passage
         passage = source.text[source.starts[first] : source.ends[last]]
         p = (reading.supported, reading.contradicted, reading.partial, reading.absent)
-        answers.append(Answer(*p, reading.grades, reading.doubts, reading.paper, passage=passage))
+        answers.append(Answer(*p, reading.doubts, reading.paper, passage=passage))
     return answers
 
 
@@ -173,12 +177,36 @@ def verdicts(answers: Sequence[Answer]) -> tuple[NDArray[np.str_], NDArray[np.fl
 
 
 def best_guess(name: str, answer: Answer) -> str:
-    """The class that an answer speaks for most, whatever the doubts: S, P or U; S, C or U where sets have these."""
-    grade = "SPU"[int(np.argmax(answer.grades))]
-    if not name.startswith(DENIED):
-        return grade
-    denied = answer.contradicted > AGAINST * (1 - answer.supported)
-    return "S" if grade == "S" else "C" if denied else "U"
+    """What the probabilities say, whatever the doubts: S, P or U; S, C or U for sets of what sources contradict."""
+    if answer.supported >= 0.5:
+        return "S"
+    if name.startswith(DENIED):
+        return "C" if answer.contradicted > AGAINST * (1 - answer.supported) else "U"
+    return "P" if answer.partial >= answer.absent else "U"
+
+
+def chosen(label: NDArray[np.str_], said: NDArray[np.str_], confidence: NDArray[np.float64]) -> float:
+    """The least confidence at which `supported` is right often enough; the greatest tried where it never is."""
+    for step in STEPS:
+        called = label[(said == "S") & (confidence >= step)]
+        if len(called) and (called == "S").mean() >= RIGHT:
+            return float(step)
+    return float(STEPS[-1])
+
+
+def nested(rows: Sequence[Labelled], answers: Sequence[Answer]) -> tuple[float, list[float], NDArray[np.str_]]:
+    """Least confidence of `supported` as chosen on all rows, and for each fold on the other folds.
+
+    The last are the labels of what the folds call supported by the choice of the others.
+    """
+    said, confidence = verdicts(answers)
+    folds, label = np.array([answer.fold for answer in answers]), np.array([row.label for row in rows])
+    steps, called = [], []
+    for fold in np.unique(folds):
+        held = folds == fold
+        steps.append(chosen(label[~held], said[~held], confidence[~held]))
+        called.append(label[held & (said == "S") & (confidence >= steps[-1])])
+    return chosen(label, said, confidence), steps, np.concatenate(called)
 
 
 def report(name: str, rows: Sequence[Labelled], answers: Sequence[Answer], rules: Embedded) -> dict[str, object]:
@@ -281,6 +309,20 @@ def main() -> None:
         strict, lenient, sure = (sum(found["right"][k] for found in chosen) for k in range(3))
         print(f"{what} at the default: verdicts on {sure / total:.3f} of {total}; {called} called supported,")
         print(f"    right {strict / called:.3f}, with partly supported {lenient / called:.3f}")
+    pages = [
+        (row, answer)
+        for name, both in pooled.items()
+        if name.endswith(PAGES)
+        for row, answer in zip(*both, strict=True)
+        if row.label
+    ]
+    least, steps, called = nested([row for row, _ in pages], [answer for _, answer in pages])
+    print(f"least confidence for supported to be right in {RIGHT:.2f} of the pages trained on: {least:.2f};")
+    print(
+        f"    chosen without each fold {', '.join(f'{step:.2f}' for step in steps)}: {len(called)} called supported, ",
+        end="",
+    )
+    print(f"right {(called == 'S').mean():.3f}, with partly supported {np.isin(called, ['S', 'P']).mean():.3f}")
     for name in ("citation_integrity/train", "citation_integrity/dev"):
         middle, low, high = papers(*pooled[name])
         print(f"{name}: accurate, not accurate or irrelevant, macro-F1 {middle:.3f} ({low:.2f}-{high:.2f})")

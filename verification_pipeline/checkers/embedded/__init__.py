@@ -42,8 +42,7 @@ _AT_ONCE = 512
 class Reading:
     """One claim read against one source: what was measured, the probabilities, the doubts.
 
-    `grades`: supported, partially supported, unsupported, were they equally common. `paper`: log-odds, up to a
-    constant, of a citing sentence and its paper (`model.PAPER`).
+    `paper`: log-odds, up to a constant, of a citing sentence and its paper (`model.PAPER`).
     """
 
     measured: Measured
@@ -51,7 +50,6 @@ class Reading:
     contradicted: float
     partial: float
     absent: float
-    grades: tuple[float, ...]
     doubts: tuple[Doubt, ...]
     paper: tuple[float, ...]
 
@@ -130,7 +128,6 @@ class EmbeddedChecker:
                 float(p.contradicted[k]),
                 float(p.partial[k]),
                 float(p.absent[k]),
-                tuple(p.grades[k].tolist()),
                 doubts(one, float(scores["intact"][k]), self.rules) if self.rules.guards else (),
                 tuple(float(scores[name][k]) for name in PAPER),
             )
@@ -192,20 +189,20 @@ class EmbeddedChecker:
 
 
 def decide(reading: Reading) -> tuple[Verdict, bool, float]:
-    """(verdict, contradicted, confidence in it) from grades, probabilities and doubts.
+    """(verdict, contradicted, confidence in it) from probabilities and doubts.
 
-    The grades choose the verdict; how probable it is that this claim is, or is not, supported says how sure that is.
-    Where they say supported and a guard says no, nobody knows: the confidence is 0. A contradiction is only claimed
-    where a negation or an opposite can be pointed at.
+    Where the probability says supported and a guard says no, nobody knows: the confidence is 0. A contradiction is
+    only claimed where a negation or an opposite can be pointed at.
     """
     refused = 1 - reading.supported
-    supported, partial, unsupported = reading.grades
-    if supported >= max(partial, unsupported):
+    if reading.supported >= 0.5:
         return ("partially-supported", False, 0.0) if reading.doubts else ("supported", False, reading.supported)
     seen = any(doubt.against and doubt.kind in ("negation", "opposite") for doubt in reading.doubts)
     if seen and reading.contradicted > AGAINST * refused:
         return "unsupported", True, refused
-    return ("partially-supported" if partial >= unsupported else "unsupported"), False, refused
+    if reading.partial >= reading.absent:
+        return "partially-supported", False, refused
+    return "unsupported", False, refused
 
 
 def _span(evidence: Evidence, measured: Measured) -> Span:

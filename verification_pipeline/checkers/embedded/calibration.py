@@ -1,9 +1,8 @@
-"""From scores to probabilities: curves fitted on answers to rows that the scoring models did not see.
+"""From scores to probabilities: three logistic curves fitted on answers to rows that the scoring models did not see.
 
-Two logistic curves say how probable it is that the source supports the claim, and that it contradicts one that it does
-not support. How common that is differs from archive to archive, and partial support most of all; so a softmax beside
-them grades a claim as if supported, partially supported and unsupported were equally common. What a probability must
-be for a verdict is a setting; what the scores are made of is `model`.
+P(supported), then P(contradicted) and P(partially) among the rest, the last as if partly and not at all were equally
+common: how common partial support is differs most from archive to archive. What a probability must be for a verdict is
+a setting; what the scores are made of is `model`.
 """
 
 from __future__ import annotations
@@ -15,27 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
-CURVES = ("supported", "contradicted", "as_supported", "as_partial", "as_unsupported")
-"""Two logistic curves, and the three sides of the softmax."""
+CURVES = ("supported", "contradicted", "partial")
 
 
 @dataclass(frozen=True, slots=True)
 class Probabilities:
-    """For each row: the source supports the claim; contradicts it; supports a part of it; says nothing of it. Sum 1.
-
-    `grades` (rows × 3): supported, partially supported, unsupported, were they equally common.
-    """
+    """For each row: the source supports the claim; contradicts it; supports a part of it; says nothing of it. Sum 1."""
 
     supported: F64
     contradicted: F64
     partial: F64
     absent: F64
-    grades: F64
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Weights (curve × input); the last input is the constant 1."""
+    """Weights (curve × input) of the logistic curves; the last input is the constant 1."""
 
     inputs: tuple[str, ...]
     weights: F64
@@ -50,11 +44,9 @@ class Calibration:
     def __call__(self, scores: Mapping[str, F64]) -> Probabilities:
         """Probabilities of each row, from its scores by name."""
         columns = [scores[name] for name in self.inputs]
-        lines = np.column_stack([*columns, np.ones(len(columns[0]))]) @ self.weights.T
-        supported, contradicted = 1 / (1 + np.exp(-np.clip(lines[:, :2], -30, 30))).T
-        raised = np.exp(lines[:, 2:] - lines[:, 2:].max(axis=1, keepdims=True))
-        grades = raised / raised.sum(axis=1, keepdims=True)
+        table = np.column_stack([*columns, np.ones(len(columns[0]))])
+        supported, contradicted, partial = 1 / (1 + np.exp(-np.clip(table @ self.weights.T, -30, 30))).T
         rest = 1 - supported
         against = rest * contradicted
-        part = (rest - against) * grades[:, 1] / (grades[:, 1] + grades[:, 2] + 1e-12)
-        return Probabilities(supported, against, part, rest - against - part, grades)
+        part = (rest - against) * partial
+        return Probabilities(supported, against, part, rest - against - part)
