@@ -115,6 +115,13 @@ def test_leaked_tokens_are_reported_and_no_part_of_the_claim(extracted: Extract)
     assert all("cite" not in pair.claim and "turn" not in pair.claim for pair in citations.pairs)
 
 
+@pytest.mark.parametrize("token", ["\ue200", "\ue200cite", "\ue200cite\ue202turn0search5"])
+def test_a_leaked_token_that_is_never_closed_hides_no_citation(extracted: Extract, token: str) -> None:
+    rows = extracted(f"The weir {token} was rebuilt [1]. It is wide [2] and \ue201 deep [3].").markers
+    assert [row.text for row in rows] == [token, "[1]", "[2]", "\ue201", "[3]"]
+    assert [row.status for row in rows].count("bound") == 3
+
+
 def test_numbers_in_parentheses_only_where_the_list_is_numbered_so(extracted: Extract) -> None:
     listed = "\n\n## References\n\n(1) Harbour log. https://example.org/1\n(2) Weather diary. https://example.org/2\n"
     text = "Bees came (1). Ants left (2). See Article 5(1) and (2), too."

@@ -65,7 +65,8 @@ _DASHED = re.compile(r"[\]】］]\s?[-–—]\s?[\[【［]")
 _YEAR_ALONE = re.compile(r"[(\[](?:1[5-9]|20)\d\d[a-z]?[)\]]")
 _SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·˒", "0123456789-,,")
 _LEAK = re.compile(
-    r"\ue200[^\ue201\n]{0,400}\ue201?"
+    r"\ue200(?:[^\ue200\ue201\n\[【]|\[(?![\[^]?\d)){0,400}\ue201"
+    r"|\ue200[a-z_]{0,20}(?:\ue202[\w#:-]{1,80})*"  # never closed: its name and fields, not the sentence behind them
     r"|[\ue200-\ue20f]+"
     r"|(?:\bcite)?(?:turn\d{1,3}(?:search|view|fetch|news|image|file|academia|finance|sports|forecast|time|maps|product|reddit"
     r"|msearch|open)\d{1,3})+"
