@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verification_pipeline import config, corpora, shipped
+from verification_pipeline import clock, config, corpora, shipped
 from verification_pipeline.config import Settings
 from verification_pipeline.corpus.archive import Archive, open_archive
 from verification_pipeline.errors import UsageError
@@ -135,7 +135,8 @@ def _end_shared_night(store: Store) -> None:
 
 
 def night_of(terms: Terms, store: Store, pool: Workers, progress: Progress) -> Night:
-    """The night of these terms, in a store that is held. UsageError: a corpus is not where it was."""
+    """The night of these terms, in a store that is held. UsageError: a corpus is not where it was. StoreError."""
+    clock.refuse_if_set_back(store)
     archives = tuple(map(open_archive, terms.corpora))
     corpora.remember(store, {archive.name: archive.path for archive in archives})
     return Night(

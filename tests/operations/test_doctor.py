@@ -184,6 +184,9 @@ def test_nights_that_are_missing_old_killed_or_open(store, tmp_path):
     assert "1 begun since did not end" in outcome(health.nights(store))[1]
     store.write("runs", runs.with_columns(complete=pl.lit(False)))
     assert "left pairs open" in outcome(health.nights(store))[1]
+    ahead = [pl.col(name) + timedelta(days=9) for name in ("started_at", "finished_at")]
+    store.write("runs", runs.with_columns(ahead))
+    assert "in the future" in outcome(health.nights(store))[1]
     long_ago = [pl.col(name) - timedelta(days=9) for name in ("started_at", "finished_at")]
     store.write("runs", runs.with_columns(long_ago))
     assert outcome(health.nights(store)) == ("warning", "1 finished, the last ended 9 days ago")

@@ -43,6 +43,7 @@ def sweep(
     """
     from datetime import UTC, datetime
 
+    from verification_pipeline.clock import refuse_if_set_back
     from verification_pipeline.stages import exposure, works
 
     clock = datetime.now(UTC)
@@ -57,6 +58,7 @@ def sweep(
     else:
         registers = works.registers_by(store, known) if known else works.last_registers(store)
     with store.locked() as store:
+        refuse_if_set_back(store)
         if lines is None:
             if not works.any_register(registers):
                 raise UsageError("no register to ask: give --retraction-watch FILE, --online or --config")

@@ -116,6 +116,9 @@ def nights(store: Store) -> Iterator[Finding]:
     killed = runs.filter(pl.col("finished_at").is_null() & (pl.col("started_at") > last["started_at"])).height
     if killed and store.holder() is None:
         yield Finding("nights", "warning", f"{words}; {killed} begun since did not end", "run again: it continues")
+    elif age < timedelta(0):
+        words = f"{finished.height} finished, the last ended at {last['finished_at']:%Y-%m-%d %H:%M} UTC, in the future"
+        yield Finding("nights", "failed", words, "correct this machine's clock: no run begins before then")
     elif not last["complete"]:
         yield Finding("nights", "warning", f"{words} and left pairs open", "run again: it collects what is pending")
     elif age > _NIGHT_OLD:
