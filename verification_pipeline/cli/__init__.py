@@ -67,7 +67,7 @@ def main() -> None:
     else:
         if status == _INTERRUPTED:
             say_aside(["interrupted; what was stored is sound, and the same command goes on from there"])
-        sys.exit(status)
+        sys.exit(status or 0)
 
 
 def _fail(error: PipelineError, status: int) -> NoReturn:
