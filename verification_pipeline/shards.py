@@ -216,7 +216,7 @@ def _update_shard(stage: Stage, store: Store, scope: Scope, shard: int) -> Shard
     rows: Counter[str] = Counter()
     for name in stage.tables:
         kept = store.read(name, shard).filter(~pl.col("document_key").is_in(replaced.implode()))
-        table = pl.concat([kept, fresh[name]]) if stale else kept
+        table = pl.concat([kept, fresh.pop(name)]) if stale else kept  # held once: a shard's largest fills memory
         store.write(name, table, shard)
         rows[name] = table.height
     fingerprints = {key: value for key, value in stored.items() if key in present}

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from verification_pipeline import keys
 from verification_pipeline.config import Independence
@@ -94,11 +95,11 @@ def cluster_document(
     `shingled` are `all_shingles` of those texts, where they are at hand.
     """
     sketched = [sketches[key] for key in sorted(sketches)]
-    agencies = {one.source_key: one.agency for one in sketched}
-    members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
+    credited = {one.source_key: one.agency for one in sketched if one.agency}
+    members = _Members.of(sources, credited, settings)
     names = [(one.source_key, one.text_sha256) for one in sketched]
     compared = _Compared(_own_shingles(own, shingled or {}, settings), settings, overlaps or Overlaps())
-    return _clusters(document_key, members, names, SketchColumns.of(sketched), compared)
+    return _clusters(document_key, members, sorted(sketches), names.__getitem__, SketchColumns.of(sketched), compared)
 
 
 def cluster_archive(
@@ -116,11 +117,11 @@ def cluster_archive(
     sketches = sketches.sort("source_key")
     columns = SketchColumns.of_table(sketches)
     sketches = sketches.drop("hashes")  # the greater part of an archive's sketches, held once
-    agencies = dict(sketches.select("source_key", "agency").drop_nulls().iter_rows())
-    members = [_member(source, agencies.get(source.source_key), settings) for source in sources]
-    names = sketches.select("source_key", "text_sha256").rows()
+    credited = dict(sketches.select("source_key", "agency").drop_nulls().iter_rows())
+    members = _Members.of(sources, credited, settings)
+    names = sketches.select("source_key", "text_sha256")
     compared = _Compared(lambda key: shingles(fetch(key), settings), settings, overlaps or Overlaps())
-    return _clusters(None, members, names, columns, compared)
+    return _clusters(None, members, names["source_key"], names.row, columns, compared)
 
 
 def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
@@ -130,28 +131,48 @@ def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
-    """What clustering needs of a source."""
+class _Members:
+    """What clustering needs of sources, side by side: an archive has a million."""
 
-    key: str
-    identities: tuple[str, ...]
-    """Names under which it is the same page or work as another."""
-    host: str
-    """Site of its address; empty when unknown."""
-    agency: str | None
-    age: tuple[str, str, str]
-    """Sorts the root first: published, fetched, key."""
+    keys: list[str] = field(default_factory=list)
+    hosts: list[int] = field(default_factory=list)
+    """Number of the site of each address; -1 when unknown."""
+    agencies: list[str | None] = field(default_factory=list)
+    stated: list[tuple[str | None, str | None]] = field(default_factory=list)
+    """When each was published and fetched, as its row says."""
+    same: list[tuple[int, int]] = field(default_factory=list)
+    """Sources that are the same page or work as the first one with the same name."""
+
+    @classmethod
+    def of(cls, sources: Iterable[Source], credited: Mapping[str, str], settings: Independence) -> _Members:
+        """Of sources in their order; `credited` are the agencies that texts name, by source key."""
+        members = cls()
+        sites: dict[str, int] = {}
+        first_with: dict[str, int] = {}
+        for k, source in enumerate(sources):
+            address = source.canonical_url or (canonical_url(source.url) if source.url else None)
+            host = urlsplit(address or "").hostname
+            members.keys.append(source.source_key)
+            members.hosts.append(sites.setdefault(host, len(sites)) if host else -1)
+            members.agencies.append(credited.get(source.source_key) or agency_of_source(source, settings))
+            members.stated.append((source.published_at, source.fetched_at))
+            firsts = (first_with.setdefault(name, k) for name in _identities(source, address))
+            members.same.extend((first, k) for first in firsts if first != k)
+        return members
+
+    def age(self, k: int) -> tuple[str, str, str]:
+        """Sorts the root first: published, fetched, key."""
+        published, fetched = self.stated[k]
+        return _moment(published), _moment(fetched), self.keys[k]
 
 
-def _member(source: Source, credited: str | None, settings: Independence) -> _Member:
-    named = [source.canonical_url or (canonical_url(source.url) if source.url else None)]
-    named += [work_of(address) for address in (source.url, source.canonical_url) if address]
+def _identities(source: Source, address: str | None) -> Iterable[str]:
+    """Names under which a source is the same page or work as another, each once."""
+    named = [address]
+    named += [work_of(one) for one in (source.url, source.canonical_url) if one]
     named.append(work_of(f"doi:{source.doi}") or work_of(source.doi) if source.doi else None)
     named.append(f"pmid:{source.pmid}" if source.pmid else None)
-    agency = credited or agency_of_source(source, settings)
-    age = (_moment(source.published_at), _moment(source.fetched_at), source.source_key)
-    identities = tuple(dict.fromkeys(name for name in named if name))
-    return _Member(source.source_key, identities, urlsplit(named[0] or "").hostname or "", agency, age)
+    return dict.fromkeys(name for name in named if name)
 
 
 def _moment(stated: str | None) -> str:
@@ -178,30 +199,22 @@ def _own_shingles(
 
 def _clusters(
     document_key: str | None,
-    members: Sequence[_Member],
-    sketched: Sequence[tuple[str, str]],
+    members: _Members,
+    sketched: Iterable[str],
+    name_of: Callable[[int], tuple[str, str]],
     columns: SketchColumns,
     compared: _Compared,
 ) -> list[ClusterRow]:
-    """Rows of the clusters in a scope; `sketched` names the source and the text of each sketch."""
-    place = {member.key: k for k, member in enumerate(members)}
-    places = [place.get(key, -1) for key, _ in sketched]
-    sites: dict[str, int] = {}
-    hosts = [sites.setdefault(members[k].host, len(sites)) if k >= 0 and members[k].host else -1 for k in places]
-    forest = _Forest(len(members))
-    edges = [edge for edge in _same_page_or_work(members) if forest.join(edge.first, edge.second)]
-    proposed = candidates(columns, np.array(hosts, np.int64), compared.settings)
-    edges += _of_one_text(proposed, places, sketched, members, forest, compared)
+    """Rows of the clusters in a scope; `sketched` are the sources of the sketches, `name_of` gives one's with text."""
+    place = {key: k for k, key in enumerate(members.keys)}
+    places = np.fromiter((place.get(key, -1) for key in sketched), np.int64, len(columns))
+    hosts = np.array([*members.hosts, -1], np.int64)[places]
+    del place
+    forest = _Forest(len(members.keys))
+    edges = [Edge(first, second, "url", 1.0) for first, second in members.same if forest.join(first, second)]
+    proposed = candidates(columns, hosts, compared.settings)
+    edges += _of_one_text(proposed, places, name_of, members, forest, compared)
     return _rows(document_key, members, edges, forest)
-
-
-def _same_page_or_work(members: Sequence[_Member]) -> Iterable[Edge]:
-    first_with: dict[str, int] = {}
-    for k, member in enumerate(members):
-        for name in member.identities:
-            other = first_with.setdefault(name, k)
-            if other != k:
-                yield Edge(other, k, "url", 1.0)
 
 
 class _Compared:
@@ -223,20 +236,20 @@ class _Compared:
 
 def _of_one_text(
     proposed: Iterable[Candidate],
-    places: Sequence[int],
-    sketched: Sequence[tuple[str, str]],
-    members: Sequence[_Member],
+    places: NDArray[np.int64],
+    name_of: Callable[[int], tuple[str, str]],
+    members: _Members,
     forest: _Forest,
     compared: _Compared,
 ) -> Iterable[Edge]:
     """The candidates whose texts really overlap, each compared only while its sources are not yet one voice."""
     settings = compared.settings
     for candidate in proposed:
-        a, b = places[candidate.first], places[candidate.second]
+        a, b = int(places[candidate.first]), int(places[candidate.second])
         if a < 0 or b < 0 or forest.root(a) == forest.root(b):
             continue
-        share = compared.share(sketched[candidate.first], sketched[candidate.second])
-        agencies = {members[a].agency, members[b].agency}
+        share = compared.share(name_of(candidate.first), name_of(candidate.second))
+        agencies = {members.agencies[a], members.agencies[b]}
         same_agency = len(agencies) == 1 and None not in agencies
         if share >= (settings.wire_share if same_agency else settings.body_share):
             forest.join(a, b)
@@ -272,9 +285,7 @@ class _Forest:
         return a != b
 
 
-def _rows(
-    document_key: str | None, members: Sequence[_Member], edges: Sequence[Edge], forest: _Forest
-) -> list[ClusterRow]:
+def _rows(document_key: str | None, members: _Members, edges: Sequence[Edge], forest: _Forest) -> list[ClusterRow]:
     """One row a source that has an edge, by cluster and source key."""
     groups: dict[int, set[int]] = {}
     best: dict[int, float] = {}
@@ -289,10 +300,10 @@ def _rows(
             best[k] = max(best.get(k, 0.0), edge.similarity)
     rows = []
     for group, inside in groups.items():
-        root = min((members[k] for k in inside), key=lambda member: member.age).key
+        root = members.keys[min(inside, key=members.age)]
         identity = keys.cluster_id(document_key, root)
         rows += [
-            ClusterRow(identity, document_key, kinds[group], root, members[k].key, best[k], weakest[group])
+            ClusterRow(identity, document_key, kinds[group], root, members.keys[k], best[k], weakest[group])
             for k in inside
         ]
     return sorted(rows, key=lambda row: (row.cluster_id, row.source_key))

@@ -10,9 +10,12 @@ as well as resemblance: a release inside an article of ten times its length shar
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from io import BytesIO
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -29,6 +32,7 @@ I64 = NDArray[np.int64]
 _RANGE = 1 << 63  # shingle hashes are stored without their lowest bit, so that they fit a signed column
 _PART = 1 << 21  # hashes joined at a time, about, to bound memory
 _BLOCK = 1 << 20  # shared hashes whose pairs are estimated at a time, about
+_LIKELY = 3  # pairs that share a hash, on average, about
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,9 +135,11 @@ def candidates(columns: SketchColumns, hosts: I64, settings: Independence) -> li
     if len(usable) < 2:
         return []
     ranked = usable[np.argsort(columns.hashes[columns.offsets[usable]], kind="stable")]
-    join = _Join(columns, hosts[ranked], ranked, settings)
-    join.measure()
-    found = [_estimated(columns, ranked, join, pairs, settings) for pairs in join.pairs()]
+    room = BytesIO if len(columns.hashes) < _PART else TemporaryFile
+    with room() as every, room() as sited:
+        join = _Join(columns, hosts[ranked], ranked, settings, every, sited)
+        join.measure()
+        found = [_estimated(columns, ranked, join, pairs, settings) for pairs in join.pairs()]
     estimates, first, second = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((second, first, -estimates))
     rows = zip(estimates[order].tolist(), first[order].tolist(), second[order].tolist(), strict=True)
@@ -149,13 +155,51 @@ class _Pairs(NamedTuple):
     shared_by_site: I64
 
 
+class _Codes:
+    """Codes of pairs (rank * count + rank), ascending in each of some stretches, to be read a block at a time.
+
+    Those of a whole archive take several times the memory of its sketches: they lie in a temporary file.
+    """
+
+    def __init__(self, bounds: I64, file: IO[bytes]) -> None:
+        self._bounds, self._file = bounds, file
+        self._stretches: list[tuple[int, I64]] = []
+        """Where each one begins in the file, and where its blocks begin in it."""
+
+    def add(self, codes: I64) -> None:
+        """Add a stretch, in any order."""
+        codes.sort()
+        self._stretches.append((self._file.seek(0, os.SEEK_END), codes.searchsorted(self._bounds)))
+        self._file.write(codes.data)
+
+    def blocks(self) -> Iterator[I64]:
+        """The codes between one bound and the next, those of each stretch in order."""
+        for k in range(len(self._bounds) - 1):
+            parts = [
+                self._read(place + 8 * int(cuts[k]), int(cuts[k + 1] - cuts[k])) for place, cuts in self._stretches
+            ]
+            yield np.concatenate(parts)
+
+    def _read(self, place: int, count: int) -> I64:
+        self._file.seek(place)
+        return np.frombuffer(self._file.read(8 * count), np.int64)
+
+
 class _Join:
     """The shared hashes of all pairs of sketches, one range of the hash space after the other.
 
     Sketches are named by rank: their place in the order of their smallest hashes.
     """
 
-    def __init__(self, columns: SketchColumns, hosts: I64, ranked: I64, settings: Independence) -> None:
+    def __init__(
+        self,
+        columns: SketchColumns,
+        hosts: I64,
+        ranked: I64,
+        settings: Independence,
+        every: IO[bytes],
+        sited: IO[bytes],
+    ) -> None:
         self._columns, self.hosts, self._ranked, self._settings = columns, hosts, ranked, settings
         self.sizes: I64 = np.diff(columns.offsets)[ranked]
         self._parts = 1 + len(columns.hashes) // _PART
@@ -164,9 +208,10 @@ class _Join:
         """Hashes of each sketch that belong to the page around the text."""
         self.site = np.zeros(len(ranked), np.int64)
         """Further hashes that several pages of the sketch's site have."""
-        self._every: list[I64] = []
-        """Codes of the pairs that share a hash, rank * count + rank, once a hash; ascending in each range."""
-        self._sited: list[I64] = []
+        blocks = 1 + _LIKELY * len(columns.hashes) // _BLOCK
+        bounds = np.linspace(0, len(ranked), blocks + 1).astype(np.int64) * len(ranked)
+        self._every, self._sited = _Codes(bounds, every), _Codes(bounds, sited)
+        """Of the pairs that share a hash, once a hash."""
 
     @property
     def count(self) -> int:
@@ -183,16 +228,13 @@ class _Join:
         for hashes, ranks, sizes in whole or self._groups(counts):
             found = self._codes(hashes, ranks, sizes, common / self.sizes)
             for codes, into in zip(found, (self._every, self._sited), strict=True):
-                codes.sort()
-                into.append(codes)
+                into.add(codes)
 
     def pairs(self) -> Iterator[_Pairs]:
         """The pairs that share hashes, a block of left sides at a time."""
-        blocks = 1 + sum(map(len, self._every)) // _BLOCK
-        for first in range(blocks):
-            low, high = (self.count * (self.count * k // blocks) for k in (first, first + 1))
-            codes, shared = _counted(_between(self._every, low, high))
-            by_site, counts = _counted(_between(self._sited, low, high))
+        for every, sited in zip(self._every.blocks(), self._sited.blocks(), strict=True):
+            codes, shared = _counted(every)
+            by_site, counts = _counted(sited)
             shared_by_site = np.zeros(len(codes), np.int64)
             shared_by_site[np.searchsorted(codes, by_site)] = counts
             yield _Pairs(codes // self.count, codes % self.count, shared, shared_by_site)
@@ -272,11 +314,6 @@ def _runs(values: I64) -> tuple[I64, I64]:
     """Where runs of equal values start, and their lengths."""
     starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1]))[: len(values)])
     return starts, np.diff(starts, append=len(values))
-
-
-def _between(parts: Sequence[I64], low: int, high: int) -> I64:
-    """The codes of a range out of parts that are each in order."""
-    return np.concatenate([part[slice(*np.searchsorted(part, (low, high)))] for part in parts])
 
 
 def _estimated(

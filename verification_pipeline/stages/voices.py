@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from tempfile import gettempdir
 
 import numpy as np
 import polars as pl
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from verification_pipeline import tables
 from verification_pipeline.config import Settings
+from verification_pipeline.errors import StoreError
 from verification_pipeline.independence import Overlaps, Sketch, cluster_archive, sketch
-from verification_pipeline.keys import hash_of
+from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.night import Night
 from verification_pipeline.shards import engine, read_fingerprints, write_fingerprints
 from verification_pipeline.stages import loading
@@ -82,13 +84,18 @@ def cluster_all(night: Night) -> int:
     unchanged = all(stored.get(name) == value for name, value in rules.items())
     _bring_shared_sketches(night, keep=unchanged)
     overlaps = Overlaps(_known_overlaps(store, rules["configuration"], of_the_archive=unchanged))
-    rows = cluster_archive(
-        (source for shard in shards for source in loading.sources_of(store.read("sources", shard))),
-        pl.concat([store.read("sketches"), store.read_all("sketches")]),
-        _Fetcher(store).fetch,
-        night.settings.independence,
-        overlaps,
-    )
+    try:
+        rows = cluster_archive(
+            (source for shard in shards for source in loading.sources_of(store.read("sources", shard))),
+            _sketches(store),
+            _Fetcher(store).fetch,
+            night.settings.independence,
+            overlaps,
+        )
+    except OSError as error:
+        raise StoreError(
+            f"the archive's sources cannot be compared: {error} (temporary files lie in {gettempdir()})"
+        ) from error
     store.write("overlaps", _of_the_archive(overlaps, night))
     store.write("clusters", tables.frame("clusters", rows))
     write_fingerprints(store, NAME, 0, {_ARCHIVE: components})
@@ -148,19 +155,22 @@ def _of_the_archive(overlaps: Overlaps, night: Night) -> pl.DataFrame:
     return asked.join(night.store.read_all("overlaps", names), on=names, how="anti")
 
 
+def _sketches(store: Store, columns: list[str] | None = None) -> pl.DataFrame:
+    """The sketches of all sources, shared and owned."""
+    return pl.concat([store.read("sketches", columns=columns), store.read_all("sketches", columns)])
+
+
 class _Fetcher:
-    """Texts of sources by key, from whichever shard they lie in."""
+    """Texts of sketched sources by key, from whichever shard they lie in."""
 
     def __init__(self, store: Store) -> None:
+        self._shards = store.shards
         self._reader = loading.TextReader(store)
-        self._places: dict[str, tuple[int, str]] = {}
-        for shard in range(store.shards):
-            for key, sha in store.read("sources", shard, columns=["source_key", "text_sha256"]).iter_rows():
-                self._places[key] = (shard, sha)
+        self._named = _sketches(store, ["source_key", "document_key", "text_sha256"]).sort("source_key")
 
     def fetch(self, key: str) -> IndexedText:
         """The text of a source that has a sketch."""
-        shard, sha = self._places[key]
-        text = self._reader.of(shard).get(sha)
+        _, owner, sha = self._named.row(self._named["source_key"].search_sorted(key))
+        text = self._reader.of(shard_of(owner or key, self._shards)).get(sha)
         assert text is not None, f"source {key} was sketched, so its text is stored"
         return IndexedText(sha, text)
