@@ -308,6 +308,17 @@ def test_what_nobody_foresaw_has_its_own_status(command, tmp_path, monkeypatch, 
     assert lines in (None, len(said.splitlines()))
 
 
+def test_a_night_says_which_register_did_not_answer(command, tmp_path):
+    text = "A trial found it [1].\n\n[1] Smith. https://doi.org/10.5555/abs.2019.17\n"
+    corpus = write_folder(tmp_path / "notes", {"a": text}, [])
+    (tmp_path / "settings.toml").write_text('[registers]\nretraction_watch = "absent.csv"\n', "utf-8")
+    asked = ("run", corpus, "--out", tmp_path / "out", "--workers", 1, "--config", tmp_path / "settings.toml")
+    status, said, error = command(*asked)
+    assert (status, len(error.splitlines())) == (0, 1)
+    assert "register retraction-watch did not answer for 1 of 1 works (file cannot be read: No such file" in error
+    assert "works       1 unavailable" in said
+
+
 def test_a_store_that_is_held_says_who_holds_it(night):
     command, out, corpus, _ = night
     with Store.open(out).locked():

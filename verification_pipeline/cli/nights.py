@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verification_pipeline.cli.options import DEFAULT_OUT, Config, Json, Out, place
-from verification_pipeline.cli.output import one_line, print_json, progress_bars
+from verification_pipeline.cli.output import one_line, print_json, progress_bars, say_aside
 from verification_pipeline.errors import PipelineError, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def run(
 
     from verification_pipeline.night import Options, open_night
     from verification_pipeline.stages.waiving import audit
+    from verification_pipeline.stages.works import unanswered_at
     from verification_pipeline.summary import spending, summarise
 
     overrides = _overrides(checker, sample, seed, llm_mode, budget)
@@ -61,6 +62,7 @@ def run(
         summary = summarise(night.store, night.scope.settings)
         waivers = audit(night.store, night.waivers, night.day)
         spent = spending(night.store, night.run_id, night.started_at)
+        unanswered = unanswered_at(night.store, night.started_at)
     if as_json:
         told = {
             "out": out,
@@ -68,10 +70,12 @@ def run(
             **summary.as_json(),
             "spending": [asdict(one) for one in spent],
             "waivers": asdict(waivers),
+            "unanswered": unanswered,
         }
         print_json(json.dumps(told, ensure_ascii=False) + "\n")
     else:
         _print_summary(summary, spent, waivers, night.store, options)
+    say_aside(f"{line}; the last good statuses stand, marked stale" for line in unanswered)
     if not summary.complete:
         raise typer.Exit(3)
     if gate and (summary.failed or summary.not_verified):

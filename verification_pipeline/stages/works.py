@@ -52,6 +52,17 @@ def sweep_works(night: Night) -> list[str]:
     return outages
 
 
+def unanswered_at(store: Store, asked_at: datetime) -> list[str]:
+    """What the registers left unanswered of what the run of this moment asked them, a line a register."""
+    lookups = store.read("doi_lookups").filter(pl.col("asked_at") == asked_at)
+    failed = lookups.filter(pl.col("outcome").str.starts_with("failed:"))
+    reasons = failed.group_by("register").agg(pl.len(), pl.col("outcome").min().str.strip_prefix("failed:"))
+    return [
+        f"register {register} did not answer for {count} of {lookups.filter(register=register).height} works ({reason})"
+        for register, count, reason in reasons.sort("register").iter_rows()
+    ]
+
+
 def registers_of(scope: Scope) -> Registers:
     """The registers of a night: those its corpora configure. UsageError when two corpora configure different ones.
 
