@@ -3,7 +3,7 @@
     python -m training BENCHMARKS --wordnet DICT --out verification_pipeline/checkers/embedded/model.npz
 
 Prepares rows, measures features, grows the trees, fits the calibration and stores the answers of models that did not
-see a row, for the table of figures. About six minutes on one core.
+see a row, for the table of figures. About five minutes on one core.
 """
 
 from __future__ import annotations
