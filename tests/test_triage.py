@@ -207,6 +207,13 @@ def test_words_that_only_tie_a_claim_to_the_one_before_need_not_stand_in_the_sou
     assert judge(f"{opening}{text}", f"Then {text}").outcome == "auto-passed"
     assert judge(f"{opening}it was moved to the hill by the river.", text).refused_by == "pronoun"
     assert judge("此外，这座桥由石匠建造。", "这座桥由石匠建造。").outcome == "auto-passed"
+    assert judge("Außerdem, die Mühle am Fluss steht.", "Die Mühle am Fluss steht.").outcome == "auto-passed"
+
+
+def test_word_lists_may_be_empty() -> None:
+    text = "The old mill by the river was moved."
+    bare = Settings(triage=Triage(stop_words=(), neutral_words=(), connectives=()))
+    assert triage([pair(text)], evidence(text), bare)[0].outcome == "auto-passed"
 
 
 def test_where_sentences_end() -> None:

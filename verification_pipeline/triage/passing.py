@@ -123,8 +123,9 @@ def triage(
 
 @lru_cache(maxsize=8)
 def _ignored(rules: TriageSettings) -> U64:
-    """Hashes of the words that carry no fact, sorted."""
-    return np.unique(WordIndex.build(" ".join((*rules.stop_words, *rules.neutral_words))).words)
+    """Hashes of the words that carry no fact, sorted; the largest number closes them, so that each look-up ends."""
+    words = WordIndex.build(" ".join((*rules.stop_words, *rules.neutral_words))).words
+    return np.unique(np.append(words, np.iinfo(np.uint64).max))
 
 
 def _prepared(texts: Sequence[str], language: str | None, lists: WordLists) -> list[Claim]:
@@ -142,7 +143,7 @@ def _prepared(texts: Sequence[str], language: str | None, lists: WordLists) -> l
             in_number[bases[-1] + number.start : bases[-1] + number.end] = True
         bases.append(bases[-1] + len(text) + 1)
     ignored = _ignored(lists.settings)
-    no_fact = ignored.take(ignored.searchsorted(index.words), mode="clip") == index.words
+    no_fact = ignored[ignored.searchsorted(index.words)] == index.words
     chosen = np.flatnonzero(~no_fact & ~in_number[index.starts])
     claim_of = np.searchsorted(bases, index.starts[chosen], side="right") - 1
     base = np.array(bases)[claim_of]
@@ -170,7 +171,7 @@ def _prepared(texts: Sequence[str], language: str | None, lists: WordLists) -> l
 def _opening(claim: str, lists: WordLists) -> int:
     """Where a claim begins behind `in addition, the report says that`."""
     comma = _FIRST_COMMA.search(claim, 0, _LONGEST_CONNECTIVE)
-    tied = comma is not None and claim[: comma.start()].lstrip(' "“*_').casefold() in lists.connectives
+    tied = comma is not None and claim[: comma.start()].lstrip(' "“*_').lower() in lists.connectives
     start = comma.end() if comma and tied else 0
     frame = _FRAME.match(claim, start)
     return frame.end() if frame else start
