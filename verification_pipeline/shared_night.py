@@ -8,11 +8,12 @@ business.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from verification_pipeline.errors import NoStore, RunOvertaken, StoreError
 from verification_pipeline.night import TERMS_FILE, Night, Options, Terms, night_of, settle
@@ -21,6 +22,16 @@ from verification_pipeline.stages.closing import record_run
 from verification_pipeline.store import Store
 
 _TERMS = TypeAdapter(Terms)
+
+
+def file_of(terms: Terms) -> bytes:
+    """Terms as the file that hands them on; a path may hold any bytes, which JSON's escapes carry."""
+    return json.dumps(_TERMS.dump_python(terms, mode="json"), indent=1).encode()
+
+
+def terms_of(file: bytes) -> Terms:
+    """The terms that a file hands on. ValueError: it is damaged."""
+    return _TERMS.validate_python(json.loads(file))
 
 
 @contextmanager
@@ -62,7 +73,7 @@ def _settled(store: Store, options: Options, run_id: str) -> Terms:
     """The terms of a run that begins now, handed on."""
     terms = settle(options, run_id)
     Store.open(options.out, shards=terms.settings.storage.shards)  # refuses a store with another number of them
-    store.write_file(store.root / TERMS_FILE, _TERMS.dump_json(terms, indent=1))
+    store.write_file(store.root / TERMS_FILE, file_of(terms))
     return terms
 
 
@@ -76,7 +87,7 @@ def _terms(store: Store, run_id: str) -> Terms | None:
     if not store.fetch(path):
         return None
     try:
-        terms = _TERMS.validate_json(path.read_bytes())
-    except ValidationError as error:
+        terms = terms_of(path.read_bytes())
+    except ValueError as error:
         raise StoreError(f"{path} is damaged: remove it from {store.name} and start a new run") from error
     return terms if terms.run_id == run_id else None
