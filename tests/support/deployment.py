@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import uuid
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +20,42 @@ from assets import resources
 from assets.definitions import build_defs
 from verification_pipeline.store import Store
 
-STEPS = dg.multiprocess_executor.configured(
-    {"max_concurrent": 2, "start_method": {"forkserver": {"preload_modules": [__name__]}}}
-)
+_STEPS = {"max_concurrent": 2, "start_method": {"forkserver": {"preload_modules": [__name__]}}}
 _IN_THE_MIDDLE = "doi_mentions"
 """A table that readers alone write, after others and before they say which documents are read."""
 
 
-def job(machines: Path) -> Any:
-    """The job, to be executed; below the folder `machines` a file in `kills` stands for each reader to be killed."""
+def job(machines: Path, *, retries: bool = True) -> Any:
+    """The job, to be executed, with or without another try for a step that fails.
+
+    Below the folder `machines` a file in `kills` stands for each reader to be killed.
+    """
     given = {name: value for name, value in os.environ.items() if name.startswith(("VERIFICATION_", "AWS_"))}
-    handed = {"machines": str(machines), "environment": given}
+    handed = {"machines": str(machines), "environment": given, "retries": "enabled" if retries else "disabled"}
     return dg.build_reconstructable_job(__name__, "nightly_spread", reconstructable_kwargs=handed)
 
 
-def nightly_spread(machines: str, environment: dict[str, str]) -> dg.JobDefinition:
+def nightly_spread(machines: str, environment: dict[str, str], retries: str) -> dg.JobDefinition:
     """The job, as every process of the run makes it anew."""
     if multiprocessing.parent_process() is not None:
         os.environ.update(environment)
         _kill_readers(Path(machines) / "kills")
 
-    def on_the_next_machine(_: Any) -> dict[str, Any]:
-        (Path(machines) / "turns").mkdir(parents=True, exist_ok=True)
-        (Path(machines) / "turns" / uuid.uuid4().hex).touch()
-        machine = len(list((Path(machines) / "turns").iterdir())) % 2
-        return {**resources._environment({}), "local": str(Path(machines) / f"machine-{machine}")}
+    def here(_: Any) -> dict[str, Any]:
+        return {**resources._environment({}), "local": str(_machine(Path(machines)))}
 
-    night = resources.night_resource.configured(on_the_next_machine, config_schema={})
-    return build_defs(spread_by=STEPS, night=night).resolve_job_def("nightly_spread")
+    night = resources.night_resource.configured(here, config_schema={})
+    steps = dg.multiprocess_executor.configured({**_STEPS, "retries": {retries: {}}})
+    return build_defs(spread_by=steps, night=night).resolve_job_def("nightly_spread")
+
+
+@cache
+def _machine(machines: Path) -> Path:
+    """The folder of the machine that this process is on: the one after that of the process before."""
+    turns = machines / "turns"
+    turns.mkdir(parents=True, exist_ok=True)
+    (turns / uuid.uuid4().hex).touch()
+    return machines / f"machine-{len(list(turns.iterdir())) % 2}"
 
 
 def _kill_readers(kills: Path) -> None:
