@@ -18,7 +18,7 @@ from verification_pipeline.shards import Scope, Work, read_fingerprints
 from verification_pipeline.store import Store, Texts
 from verification_pipeline.text.index import IndexedText
 
-_SOURCE_FIELDS = tuple(field.name for field in fields(Source))
+_SOURCE_FIELDS = [field.name for field in fields(Source)]
 
 
 class TextReader:
@@ -72,8 +72,7 @@ def document_of(row: Mapping[str, object], text: str) -> Document:
 def sources_of(table: pl.DataFrame) -> list[Source]:
     """Rows of `sources` as records."""
     return [
-        Source(**{**row, "aliases": tuple(row["aliases"] or ())})
-        for row in table.select(_SOURCE_FIELDS).iter_rows(named=True)
+        Source(**{**row, "aliases": tuple(row["aliases"] or ())}) for row in table[_SOURCE_FIELDS].iter_rows(named=True)
     ]
 
 
@@ -152,8 +151,8 @@ def documents_with_sources(store: Store, shard: int, keys: Sequence[str], reader
     texts = reader.of(shard)
     order: list[tuple[tuple[int, int, int], str, dict[str, object]]] = []
     for row in documents.iter_rows(named=True):
-        mine_first = owned[row["document_key"]]["text_sha256"].drop_nulls() if row["document_key"] in owned else ()
-        place = min((texts.place(sha) for sha in mine_first), default=texts.place(row["text_sha256"]))
+        stored = owned[row["document_key"]]["text_sha256"] if row["document_key"] in owned else ()
+        place = min((texts.place(sha) for sha in stored if sha), default=texts.place(row["text_sha256"]))
         order.append((place, row["document_key"], row))
     for _, key, row in sorted(order, key=lambda item: item[:2]):
         text = texts.get(str(row["text_sha256"]))
