@@ -141,22 +141,26 @@ def test_frames_of_a_stage_are_checked(store):
         run(store, Wrong())
 
 
-def die(_job):
+BALLAST = ["x" * 200_000] * 20
+"""More than the pipe to the workers holds: whoever fills it must not wait for workers that are gone."""
+
+
+def die(*_job):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_worker_that_is_killed_is_one_clear_error():
     with workers(2) as pool, pytest.raises(WorkerLost, match="run again"):
-        list(pool.map(die, [1, 2]))
+        list(pool.map(die, range(20), BALLAST))
 
 
-def nap(seconds):
+def nap(seconds, _ballast):
     time.sleep(seconds)
 
 
 def interrupted():
     with workers(2) as pool:
-        for _ in pool.map(nap, [0, 10_000, 10_000, 10_000]):
+        for _ in pool.map(nap, [0, *[10_000] * 19], BALLAST):
             raise KeyboardInterrupt
 
 

@@ -37,6 +37,7 @@ CAUSES = ("document", "source", "engine", "checker", "configuration", "register"
 """Order in which the cause of a change is looked for (architecture, Stages: Fingerprint)."""
 
 
+_GRACE_SECONDS = 10.0
 _UNDER_WAY = "under way"
 """Stands for a component while rows are being written; equals no hash."""
 
@@ -144,13 +145,27 @@ def workers(count: int) -> Iterator[Workers]:
     try:
         yield Workers(pool)
     except BaseException as error:
-        if not isinstance(error, Exception):
+        if isinstance(error, WorkerLost) or not isinstance(error, Exception):
             lifeline.close()
+            _see_off(pool)
         raise
     finally:
         pool.shutdown(cancel_futures=True)
         lifeline.close()
         watched.close()
+
+
+def _see_off(pool: ProcessPoolExecutor) -> None:
+    """Wait until the workers have left, and let go of what was on its way to them.
+
+    Before 3.11.5 Python does not: with the pipe to its workers full it waits for ever (python/cpython#94777).
+    """
+    for child in multiprocessing.active_children():
+        child.join(_GRACE_SECONDS)
+        child.kill()
+    queue: Any = getattr(pool, "_call_queue", None)
+    if queue is not None:
+        queue._reader.close()
 
 
 def _end_with_lifeline(watched: Connection) -> None:
