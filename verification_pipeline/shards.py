@@ -124,6 +124,7 @@ class Workers:
             for future in futures:
                 yield future.result()
         except BrokenProcessPool as error:
+            _see_off(self._pool)
             raise WorkerLost(
                 "a worker process was killed, most likely for want of memory; the store is sound: "
                 "run again, with fewer --workers if it happens again"
@@ -145,7 +146,7 @@ def workers(count: int) -> Iterator[Workers]:
     try:
         yield Workers(pool)
     except BaseException as error:
-        if isinstance(error, WorkerLost) or not isinstance(error, Exception):
+        if not isinstance(error, Exception):
             lifeline.close()
             _see_off(pool)
         raise
