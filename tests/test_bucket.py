@@ -222,13 +222,13 @@ def test_two_that_see_an_expired_lease_cannot_both_take_it(url, tmp_path):
 
 
 def test_a_run_whose_lease_was_taken_stops(url, tmp_path):
-    bucket = machine(url, tmp_path / "one", seconds=0.6)
+    bucket = machine(url, tmp_path / "one", seconds=1.5)
     store = Store.open(bucket)
 
     def work():
         with store.locked():
             bucket.put_lease("4", "another", time.time() + 60, bucket._lease()[1])
-            time.sleep(5)
+            time.sleep(60)  # cut short by the loss
 
     with pytest.raises(StoreBusy, match="was lost to another run"):
         work()

@@ -88,6 +88,6 @@ def test_a_field_is_one_short_line(text):
 
 @pytest.mark.parametrize("unit", ["<", "< ", "<\n", " <", "\u200b", "[", "|>", "[INST", "<   "])
 def test_hostile_runs_cost_linear_time(unit):
-    started = time.perf_counter()
+    started = time.process_time()
     neutral(unit * 200_000)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

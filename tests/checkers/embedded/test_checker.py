@@ -105,6 +105,6 @@ def test_the_identity_moves_with_the_settings():
 
 @pytest.mark.parametrize("text", ["a " * 60_000, "x" * 200_000, "1 " * 40_000, "(" * 50_000 + "word"])
 def test_hostile_sources_take_no_long_time(text):
-    began = time.perf_counter()
+    began = time.process_time()
     outcome("The kiln reached 900 degrees (a word) 1 time.", text)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
