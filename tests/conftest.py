@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.servers import s3
 from verification_pipeline import cli
 
 settings.register_profile("busy-machine", deadline=None)
@@ -22,6 +23,15 @@ def shared() -> Path:
     if not (folder / "cases").is_dir():
         pytest.skip("the shared cases are not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="module")
+def s3_server() -> Iterator[dict[str, str]]:
+    """An S3 server on loopback; gives the variables that lead to it, which are set meanwhile."""
+    with s3.serving() as variables, pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield variables
 
 
 @pytest.fixture

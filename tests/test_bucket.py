@@ -27,17 +27,8 @@ from verification_pipeline.receipts.verify import verify_receipt
 from verification_pipeline.store import Store
 
 
-@pytest.fixture(scope="module")
-def server():
-    with s3.serving() as variables:
-        os.environ.update(variables)
-        yield variables
-        for name in variables:
-            del os.environ[name]
-
-
 @pytest.fixture
-def url(server):
+def url(s3_server):
     return f"s3://{s3.BUCKET}/{uuid.uuid4().hex}"
 
 

@@ -21,16 +21,8 @@ from verification_pipeline.stages.closing import record_run
 from verification_pipeline.store import Store
 
 
-@pytest.fixture(scope="module")
-def server():
-    with s3.serving() as variables, pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        yield
-
-
 @pytest.fixture
-def url(server):
+def url(s3_server):
     return f"s3://{s3.BUCKET}/{uuid.uuid4().hex}"
 
 

@@ -24,20 +24,12 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @pytest.fixture(scope="module")
-def server():
-    with s3.serving() as variables, pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        yield
-
-
-@pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     return archive(tmp_path_factory.mktemp("archives") / "harbour")
 
 
 @pytest.fixture
-def place(server, corpus, tmp_path, monkeypatch):
+def place(s3_server, corpus, tmp_path, monkeypatch):
     """A folder for machines, an address, and the environment of a deployment for them."""
     url = f"s3://{s3.BUCKET}/{uuid.uuid4().hex}"
     (tmp_path / "settings.toml").write_text(f'[storage]\nshards = {SHARDS}\n[checker]\nkind = "lexical"\n')
