@@ -347,6 +347,13 @@ class Embedded(Section):
     elsewhere_supported: float = Field(
         0.6, ge=0, le=1, description="Probability that makes another source the right one."
     )
+    elsewhere_retold: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="Weighted share of the claim that one sentence of another source must hold for a mere doubt about"
+        " the wording to be set aside.",
+    )
     elsewhere_share: float = Field(
         0.6, ge=0, le=1, description="Share of the claim's words that a passage of another source must hold to be read."
     )

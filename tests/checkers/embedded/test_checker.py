@@ -65,6 +65,19 @@ def test_another_source_of_the_document_makes_it_wrong_source():
     assert "4,000 euros" in found.span.text
 
 
+def test_a_doubt_about_the_wording_alone_does_not_hide_the_right_source():
+    said = "In 2003, membership at Harrow Bay Cooperative stood at 112 members."
+    right = "According to the annual review, Harrow Bay Cooperative reported membership of 112 members in 2003."
+    assert outcome(said, "A map of the coast.", right).verdict == "wrong-source"
+
+
+def test_another_number_in_another_source_is_not_the_right_source():
+    said = "In 2003, membership at Harrow Bay Cooperative stood at 113 members."
+    near = "According to the annual review, Harrow Bay Cooperative reported membership of 112 members in 2003."
+    found = outcome(said, "A map of the coast.", near)
+    assert isinstance(found, NotChecked) or found.verdict != "wrong-source"
+
+
 def test_a_loose_paraphrase_in_another_source_accuses_nobody():
     said = "The orchard lost a third of its trees."
     found = outcome(said, "One tree in three died.", "A third of the trees were lost.")

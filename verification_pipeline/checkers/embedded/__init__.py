@@ -151,10 +151,21 @@ class EmbeddedChecker:
         for (item, evidence), reading in zip(
             asked, self.read([(item.pair.claim, evidence) for item, evidence in asked], views), strict=True
         ):
-            clear = reading.supported >= self.rules.elsewhere_supported and not reading.doubts
-            if clear and (id(item) not in best or reading.supported > best[id(item)][1].supported):
+            if self._clear(reading) and (id(item) not in best or reading.supported > best[id(item)][1].supported):
                 best[id(item)] = evidence, reading
         return best
+
+    def _clear(self, reading: Reading) -> bool:
+        """Whether this source says it beyond doubt.
+
+        A doubt about the wording alone is set aside where one sentence holds nearly the whole claim: the other words
+        of the claim are then how its writer tells what stands there.
+        """
+        if reading.supported < self.rules.elsewhere_supported:
+            return False
+        held = float((reading.measured.share @ reading.measured.found.held).max(initial=0.0))
+        told = held >= self.rules.elsewhere_retold
+        return all(doubt.kind == "wording" and told for doubt in reading.doubts)
 
     def _outcome(self, item: Item, reading: Reading, other: tuple[Evidence, Reading] | None) -> Outcome:
         pair_id = item.pair.pair_id
