@@ -128,6 +128,13 @@ def test_any_text(text: str) -> None:
     _holds(text, _extract(text))
 
 
+def test_stray_backticks_far_apart_in_one_endless_line_are_counted_as_they_are_read() -> None:
+    text = "It rained ` on. " + "Bees came to the plots [1]. " * 500 + "It fell ` on. Ants left [2]."
+    citations = _extract(text)
+    assert [row.text for row in citations.markers] == ["[2]"]
+    assert count_marker_like(text, citations.prose) == 1
+
+
 @pytest.mark.parametrize(
     "unit",
     [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_CODE = re.compile(r"(?<!`)(`++).{1,10000}?(?<!`)\1(?!`)", re.DOTALL)
+_TICKS = re.compile(r"`+")
 _INSIDE = r"(?:[^() \t\n]|\((?:[^() \t\n]|\([^() \t\n]{0,2000}\)){0,2000}\)){0,2000}"
 _TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?"
 _DESTINATION = rf"\(\s*(?:<[^<>\n]*>|{_INSIDE}){_TITLE}\s*\)"
@@ -29,7 +29,7 @@ def count_marker_like(text: str, prose: Iterable[tuple[int, int]]) -> int:
 def _bare(text: str) -> str:
     """The text without code, tags, images and addresses; of a link its words stay in their brackets."""
     if "`" in text:
-        text = _CODE.sub("x", text)
+        text = _without_code(text)
     if "<" in text:
         text = _TAG.sub("x", text)
     if "![" in text:
@@ -37,3 +37,26 @@ def _bare(text: str) -> str:
     if "](" in text:
         text = _LINK.sub("]", _LINKED_WORDS.sub("x", text))
     return _ADDRESS.sub("x", text) if "://" in text else text
+
+
+def _without_code(text: str) -> str:
+    """The text with an x for every run of backticks and what follows up to the next run of the same length.
+
+    However far apart the two stand: the extractor knows no limit either, and the sum must not hang on one.
+    """
+    runs = [match.span() for match in _TICKS.finditer(text)]
+    closing: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for number, (start, end) in reversed(list(enumerate(runs))):
+        if end - start in last:
+            closing[number] = last[end - start]
+        last[end - start] = number
+    kept, read, number = [], 0, 0
+    while number < len(runs):
+        until = closing.get(number)
+        if until is not None:
+            kept += [text[read : runs[number][0]], "x"]
+            read = runs[until][1]
+            number = until
+        number += 1
+    return "".join(kept) + text[read:]
