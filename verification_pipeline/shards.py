@@ -107,8 +107,9 @@ class ShardReport:
 class Workers:
     """Worker processes shared by the stages of one run. `map` keeps the order of its jobs."""
 
-    def __init__(self, pool: ProcessPoolExecutor | None) -> None:
+    def __init__(self, pool: ProcessPoolExecutor | None, count: int = 1) -> None:
         self._pool = pool
+        self.count = count
 
     def map(self, function: Callable[..., Any], *jobs: Collection[Any]) -> Iterator[Any]:
         """Call a module-level function with each job, in worker processes when there are any.
@@ -144,7 +145,7 @@ def workers(count: int) -> Iterator[Workers]:
     watched, lifeline = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_lifeline, initargs=(watched,))
     try:
-        yield Workers(pool)
+        yield Workers(pool, count)
     except BaseException as error:
         if not isinstance(error, Exception):
             lifeline.close()

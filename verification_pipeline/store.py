@@ -357,9 +357,9 @@ class Store:
                 for batch in file.iter_batches(batch_size=_TEXTS_PER_ROW_GROUP):
                     yield from zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
 
-    def texts(self, shard: int) -> Texts:
-        """Random access to the texts of one shard."""
-        return Texts(self.text_parts(shard))
+    def texts(self, shard: int, wanted: Collection[str] | None = None) -> Texts:
+        """Random access to the texts of one shard, or to the `wanted` ones of them."""
+        return Texts(self.text_parts(shard), wanted)
 
     def text(self, sha: str) -> str | None:
         """One text by hash, from whichever shard; None when it is not stored."""
@@ -374,14 +374,16 @@ class Texts:
     """Texts of one shard by hash. Row groups are read when first needed and a few are kept, so that a reader who
     goes through documents in stored order reads each once and memory stays flat."""
 
-    def __init__(self, parts: Sequence[Path]) -> None:
+    def __init__(self, parts: Sequence[Path], wanted: Collection[str] | None = None) -> None:
         self._files = [pq.ParquetFile(part, memory_map=False) for part in parts]
         self._places: dict[str, tuple[int, int, int]] = {}
         for number, file in enumerate(self._files):
             names = iter(file.read(columns=["text_sha256"]).column(0).to_pylist())
             for group in range(file.num_row_groups):
                 for row in range(file.metadata.row_group(group).num_rows):
-                    self._places[next(names)] = (number, group, row)
+                    sha = next(names)
+                    if wanted is None or sha in wanted:
+                        self._places[sha] = (number, group, row)
         self._groups: OrderedDict[tuple[int, int], pa.ChunkedArray] = OrderedDict()
 
     def __contains__(self, sha: str) -> bool:

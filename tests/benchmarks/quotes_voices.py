@@ -17,7 +17,7 @@ import numpy as np
 
 from verification_pipeline import keys
 from verification_pipeline.config import Settings
-from verification_pipeline.independence import cluster_archive, sketch
+from verification_pipeline.independence import cluster_archive, measuring, sketch
 from verification_pipeline.independence.sketches import SketchColumns, candidates
 from verification_pipeline.quotes.compare import Searchable, find
 from verification_pipeline.quotes.quotation import Quotation
@@ -92,7 +92,8 @@ def clustering(words: Sequence[str], rng: random.Random, count: int) -> None:
     table = frame("sketches", [SketchRow.of(one, None) for one in sketches])
     sources = [one.source for one in evidence.values()]
     started = time.process_time()
-    rows = cluster_archive(sources, table, lambda key: evidence[key].body, SETTINGS.independence)
+    measure = measuring(lambda key: evidence[key].body, SETTINGS.independence)
+    rows = cluster_archive(sources, table, measure, SETTINGS.independence)
     joined = time.process_time() - started
     print(f"clustering {count} bodies of 1,500 words: {len(rows)} rows")
     print(f"  sketches {count / sketched:9.0f} bodies/s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,7 +11,8 @@ from tests.builders import DOCUMENT
 from tests.independence.drive import PROSE, archive_of, clusters_of, groups, source, text_of
 from verification_pipeline import keys, tables
 from verification_pipeline.config import Independence
-from verification_pipeline.independence import effective_sources
+from verification_pipeline.independence import cluster_archive, effective_sources, sketch
+from verification_pipeline.stages.voices import SketchRow
 
 RELEASE = text_of(1, 120)
 
@@ -232,6 +234,23 @@ def test_the_archive_finds_the_same_clusters_and_fetches_only_what_overlaps() ->
     assert groups(rows) == [("body", ["1", "copy"])]
     assert {row.document_key for row in rows} == {None}
     assert fetched == {members[0].source.source_key, members[-1].source.source_key}
+
+
+@pytest.mark.parametrize(("share", "asked"), [(1.0, [2]), (0.0, [2, 1])])
+def test_pairs_are_compared_together_and_never_when_a_better_one_makes_them_needless(
+    share: float, asked: list[int]
+) -> None:
+    members = [source(str(k), f"{text_of(1, 300)} {text_of(k, 12)}") for k in range(2, 5)]
+    rows = [SketchRow.of(sketch(one, Independence()), None) for one in members]
+    counts = []
+
+    def measure(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        counts.append(len(pairs))
+        return [share] * len(pairs)
+
+    found = cluster_archive((one.source for one in members), tables.frame("sketches", rows), measure, Independence())
+    assert counts == asked
+    assert len(found) == (3 if share else 0)
 
 
 def test_the_result_does_not_depend_on_the_order_of_sources() -> None:

@@ -10,6 +10,7 @@ from verification_pipeline.independence.clusters import (
     cluster_archive,
     cluster_document,
     effective_sources,
+    measuring,
 )
 from verification_pipeline.independence.shingles import all_shingles
 from verification_pipeline.independence.sketches import Sketch, sketch
@@ -22,5 +23,6 @@ __all__ = [
     "cluster_archive",
     "cluster_document",
     "effective_sources",
+    "measuring",
     "sketch",
 ]

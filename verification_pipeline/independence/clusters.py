@@ -7,16 +7,16 @@ Sketches only propose: every edge of shared text is the exact overlap of two tex
 shingles that the larger has. One number covers a copy (both ways high) and a release inside an article (one way).
 Candidates are taken from the highest estimate down and two sources that are already one voice are not compared again,
 so the edges kept form a maximum spanning forest: a cluster of a thousand copies costs a thousand comparisons, and its
-weakest link is the best chain's weakest.
+weakest link is the best chain's weakest. Texts are compared many pairs at a time, so that worker processes can do it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -33,7 +33,9 @@ from verification_pipeline.text.addresses import canonical_url, work_of
 from verification_pipeline.text.index import U64, IndexedText
 
 Kind = Literal["wire", "url", "body"]
-Fetch = Callable[[str], IndexedText]
+Name = TypeVar("Name")
+Measure = Callable[[Sequence[tuple[str, str]]], Iterable[float]]
+"""Exact overlaps of the texts of pairs of sources (keys), in their order; 0 where a text is too short."""
 
 _STRENGTH: tuple[Kind, ...] = ("body", "url", "wire")
 
@@ -63,7 +65,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Exact overlaps of texts by their two names, the smaller first: `known` ones are not measured again.
+    """Exact overlaps of texts by their two hashes, the smaller first: `known` ones are not measured again.
 
     `asked` gathers those that a clustering rests on.
     """
@@ -71,14 +73,13 @@ class Overlaps:
     known: Mapping[tuple[str, str], float] = field(default_factory=dict)
     asked: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def of(self, left: str, right: str, measure: Callable[[], float]) -> float:
-        """The overlap of two texts."""
-        names = (left, right) if left <= right else (right, left)
-        share = self.known.get(names)
+    def of(self, texts: tuple[str, str]) -> float | None:
+        """The overlap of two texts; None while it is to be measured."""
+        share = self.known.get(texts)
         if share is None:
-            share = self.asked.get(names)
-        self.asked[names] = measure() if share is None else share
-        return self.asked[names]
+            return self.asked.get(texts)
+        self.asked[texts] = share
+        return share
 
 
 def cluster_document(
@@ -98,21 +99,22 @@ def cluster_document(
     credited = {one.source_key: one.agency for one in sketched if one.agency}
     members = _Members.of(sources, credited, settings)
     names = [(one.source_key, one.text_sha256) for one in sketched]
-    compared = _Compared(_own_shingles(own, shingled or {}, settings), settings, overlaps or Overlaps())
-    return _clusters(document_key, members, sorted(sketches), names.__getitem__, SketchColumns.of(sketched), compared)
+    measure = _measuring(_own_shingles(own, shingled or {}, settings), settings)
+    compared = _Compared(names.__getitem__, overlaps or Overlaps(), measure, settings)
+    return _clusters(document_key, members, sorted(sketches), SketchColumns.of(sketched), compared)
 
 
 def cluster_archive(
     sources: Iterable[Source],
     sketches: pl.DataFrame,
-    fetch: Fetch,
+    measure: Measure,
     settings: Independence,
     overlaps: Overlaps | None = None,
 ) -> list[ClusterRow]:
-    """Clusters of the whole archive, from rows of table `sketches`; `fetch` gives the text of a source to compare.
+    """Clusters of the whole archive, from rows of table `sketches`; `measure` compares texts (see `measuring`).
 
-    Texts are fetched only for pairs whose sketches overlap and whose overlap is not known, never for a source that
-    shares nothing.
+    It is asked only for pairs whose sketches overlap and whose overlap is not known, never for a source that shares
+    nothing.
     """
     sketches = sketches.sort("source_key")
     columns = SketchColumns.of_table(sketches)
@@ -120,8 +122,28 @@ def cluster_archive(
     credited = dict(sketches.select("source_key", "agency").drop_nulls().iter_rows())
     members = _Members.of(sources, credited, settings)
     names = sketches.select("source_key", "text_sha256")
-    compared = _Compared(lambda key: shingles(fetch(key), settings), settings, overlaps or Overlaps())
-    return _clusters(None, members, names["source_key"], names.row, columns, compared)
+    compared = _Compared(names.row, overlaps or Overlaps(), measure, settings)
+    return _clusters(None, members, names["source_key"], columns, compared)
+
+
+def measuring(
+    fetch: Callable[[Name], IndexedText], settings: Independence
+) -> Callable[[Iterable[tuple[Name, Name]]], Iterator[float]]:
+    """A function that compares texts, which `fetch` gives by whatever names them."""
+    return _measuring(lambda name: shingles(fetch(name), settings), settings)
+
+
+def _measuring(
+    shingled: Callable[[Name], U64], settings: Independence
+) -> Callable[[Iterable[tuple[Name, Name]]], Iterator[float]]:
+    shingles_of = lru_cache(settings.cached_texts)(shingled)
+
+    def measure(pairs: Iterable[tuple[Name, Name]]) -> Iterator[float]:
+        for left, right in pairs:
+            one, other = shingles_of(left), shingles_of(right)
+            yield overlap(one, other) if min(len(one), len(other)) >= settings.min_shingles else 0.0
+
+    return measure
 
 
 def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
@@ -201,59 +223,74 @@ def _clusters(
     document_key: str | None,
     members: _Members,
     sketched: Iterable[str],
-    name_of: Callable[[int], tuple[str, str]],
     columns: SketchColumns,
     compared: _Compared,
 ) -> list[ClusterRow]:
-    """Rows of the clusters in a scope; `sketched` are the sources of the sketches, `name_of` gives one's with text."""
+    """Rows of the clusters in a scope; `sketched` are the sources of the sketches."""
     place = {key: k for k, key in enumerate(members.keys)}
     places = np.fromiter((place.get(key, -1) for key in sketched), np.int64, len(columns))
     hosts = np.array([*members.hosts, -1], np.int64)[places]
     del place
-    forest = _Forest(len(members.keys))
-    edges = [Edge(first, second, "url", 1.0) for first, second in members.same if forest.join(first, second)]
-    proposed = candidates(columns, hosts, compared.settings)
-    edges += _of_one_text(proposed, places, name_of, members, forest, compared)
-    return _rows(document_key, members, edges, forest)
+    pages = _Forest(range(len(members.keys)))
+    same = [Edge(first, second, "url", 1.0) for first, second in members.same if pages.join(first, second)]
+    edges, forest = _of_one_text(candidates(columns, hosts, compared.settings), places, members, pages, compared)
+    return _rows(document_key, members, [*same, *edges], forest)
 
 
+@dataclass(frozen=True, slots=True)
 class _Compared:
-    """Exact overlaps of the texts of two sources, measured where they are not known."""
+    """The overlaps of the texts of a scope's sketches: those that are known, and how others are measured."""
 
-    def __init__(self, shingled: Callable[[str], U64], settings: Independence, overlaps: Overlaps) -> None:
-        self.settings = settings
-        self._overlaps = overlaps
-        self._shingles = lru_cache(settings.cached_texts)(shingled)
+    name_of: Callable[[int], tuple[str, str]]
+    """Source and text of a sketch."""
+    overlaps: Overlaps
+    measure: Measure
+    settings: Independence
 
-    def share(self, left: tuple[str, str], right: tuple[str, str]) -> float:
-        """Share of the smaller text that the larger has, each named by source and text; 0 when one is too short."""
-        return self._overlaps.of(left[1], right[1], lambda: self._measured(left[0], right[0]))
+    def names(self, candidate: Candidate) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Sources and texts of a candidate, the texts in order."""
+        left, right = self.name_of(candidate.first), self.name_of(candidate.second)
+        return (left[0], right[0]), (min(left[1], right[1]), max(left[1], right[1]))
 
-    def _measured(self, left: str, right: str) -> float:
-        one, other = self._shingles(left), self._shingles(right)
-        return overlap(one, other) if min(len(one), len(other)) >= self.settings.min_shingles else 0.0
+    def learn(self, unknown: Mapping[tuple[str, str], tuple[str, str]]) -> None:
+        """Measure the overlaps of texts, each pair by two sources that have them."""
+        self.overlaps.asked.update(zip(unknown, self.measure(list(unknown.values())), strict=True))
 
 
 def _of_one_text(
-    proposed: Iterable[Candidate],
+    proposed: Sequence[Candidate],
     places: NDArray[np.int64],
-    name_of: Callable[[int], tuple[str, str]],
     members: _Members,
-    forest: _Forest,
+    pages: _Forest,
     compared: _Compared,
-) -> Iterable[Edge]:
-    """The candidates whose texts really overlap, each compared only while its sources are not yet one voice."""
+) -> tuple[list[Edge], _Forest]:
+    """The candidates whose texts really overlap, each compared only while its sources are not yet one voice.
+
+    Goes through the candidates until nothing is unknown. What is unknown counts as an overlap until it is measured
+    after the pass, all at once: so nothing is compared that a better candidate makes needless.
+    """
     settings = compared.settings
-    for candidate in proposed:
-        a, b = int(places[candidate.first]), int(places[candidate.second])
-        if a < 0 or b < 0 or forest.root(a) == forest.root(b):
-            continue
-        share = compared.share(name_of(candidate.first), name_of(candidate.second))
-        agencies = {members.agencies[a], members.agencies[b]}
-        same_agency = len(agencies) == 1 and None not in agencies
-        if share >= (settings.wire_share if same_agency else settings.body_share):
-            forest.join(a, b)
-            yield Edge(min(a, b), max(a, b), "wire" if agencies != {None} else "body", share)
+    while True:
+        forest, edges = _Forest(pages), list[Edge]()
+        unknown: dict[tuple[str, str], tuple[str, str]] = {}
+        for candidate in proposed:
+            a, b = int(places[candidate.first]), int(places[candidate.second])
+            if a < 0 or b < 0 or forest.root(a) == forest.root(b):
+                continue
+            sources, texts = compared.names(candidate)
+            share = compared.overlaps.of(texts)
+            if share is None:
+                unknown[texts] = sources
+                forest.join(a, b)
+                continue
+            agencies = {members.agencies[a], members.agencies[b]}
+            same_agency = len(agencies) == 1 and None not in agencies
+            if share >= (settings.wire_share if same_agency else settings.body_share):
+                forest.join(a, b)
+                edges.append(Edge(min(a, b), max(a, b), "wire" if agencies != {None} else "body", share))
+        if not unknown:
+            return edges, forest
+        compared.learn(unknown)
 
 
 def overlap(left: U64, right: U64) -> float:
@@ -268,8 +305,11 @@ def overlap(left: U64, right: U64) -> float:
 class _Forest:
     """Union-find over 0..n-1."""
 
-    def __init__(self, n: int) -> None:
-        self._parent = list(range(n))
+    def __init__(self, parents: Iterable[int]) -> None:
+        self._parent = list(parents)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._parent)
 
     def root(self, k: int) -> int:
         parent = self._parent

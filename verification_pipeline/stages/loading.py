@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import lru_cache
@@ -22,16 +22,17 @@ _SOURCE_FIELDS = [field.name for field in fields(Source)]
 
 
 class TextReader:
-    """Texts by shard and hash, each shard's files opened when first needed."""
+    """Texts by shard and hash (all, or the `wanted` ones), each shard's files opened when first needed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, wanted: Collection[str] | None = None) -> None:
         self._store = store
+        self._wanted = wanted
         self._shards: dict[int, Texts] = {}
 
     def of(self, shard: int) -> Texts:
         """The texts of one shard."""
         if shard not in self._shards:
-            self._shards[shard] = self._store.texts(shard)
+            self._shards[shard] = self._store.texts(shard, self._wanted)
         return self._shards[shard]
 
 

@@ -7,6 +7,7 @@ while no source has moved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from tempfile import gettempdir
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from verification_pipeline import tables
 from verification_pipeline.config import Settings
 from verification_pipeline.errors import StoreError
-from verification_pipeline.independence import Overlaps, Sketch, cluster_archive, sketch
+from verification_pipeline.independence import Overlaps, Sketch, cluster_archive, measuring, sketch
 from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.night import Night
 from verification_pipeline.shards import engine, read_fingerprints, write_fingerprints
@@ -29,6 +30,10 @@ from verification_pipeline.text.index import IndexedText
 NAME = "voices"
 _ARCHIVE = "*"
 _CODE = ("independence", "text", "stages/voices")
+_JOBS_A_WORKER = 2
+
+_Place = tuple[int, str]
+"""Shard and hash of a text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +93,7 @@ def cluster_all(night: Night) -> int:
         rows = cluster_archive(
             (source for shard in shards for source in loading.sources_of(store.read("sources", shard))),
             _sketches(store),
-            _Fetcher(store).fetch,
+            partial(_measure, night),
             night.settings.independence,
             overlaps,
         )
@@ -160,17 +165,35 @@ def _sketches(store: Store, columns: list[str] | None = None) -> pl.DataFrame:
     return pl.concat([store.read("sketches", columns=columns), store.read_all("sketches", columns)])
 
 
-class _Fetcher:
-    """Texts of sketched sources by key, from whichever shard they lie in."""
+def _measure(night: Night, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Overlaps of the texts of pairs of sources, in their order, from worker processes."""
+    store = night.store
+    named = _sketches(store, ["source_key", "document_key", "text_sha256"])
+    asked = pl.Series(list({key for pair in pairs for key in pair}), dtype=pl.String)
+    places = {
+        key: (shard_of(owner or key, store.shards), sha)
+        for key, owner, sha in named.filter(pl.col("source_key").is_in(asked.implode())).iter_rows()
+    }
+    placed = [(places[left], places[right]) for left, right in pairs]
+    some = -(-len(placed) // (_JOBS_A_WORKER * night.pool.count))
+    jobs = [placed[first : first + some] for first in range(0, len(placed), some)]
+    return [share for shares in night.pool.map(partial(_overlaps, store, night.settings), jobs) for share in shares]
 
-    def __init__(self, store: Store) -> None:
-        self._shards = store.shards
-        self._reader = loading.TextReader(store)
-        self._named = _sketches(store, ["source_key", "document_key", "text_sha256"]).sort("source_key")
 
-    def fetch(self, key: str) -> IndexedText:
-        """The text of a source that has a sketch."""
-        _, owner, sha = self._named.row(self._named["source_key"].search_sorted(key))
-        text = self._reader.of(shard_of(owner or key, self._shards)).get(sha)
-        assert text is not None, f"source {key} was sketched, so its text is stored"
+def _overlaps(store: Store, settings: Settings, pairs: Sequence[tuple[_Place, _Place]]) -> list[float]:
+    """Overlaps of pairs of texts, in their order; they are read in the order in which the first ones are stored."""
+    reader = loading.TextReader(store, {sha for pair in pairs for _, sha in pair})
+
+    def fetch(place: _Place) -> IndexedText:
+        shard, sha = place
+        text = reader.of(shard).get(sha)
+        assert text is not None, f"text {sha} was sketched, so it is stored"
         return IndexedText(sha, text)
+
+    def stored(k: int) -> tuple[int, tuple[int, int, int]]:
+        shard, sha = pairs[k][0]
+        return shard, reader.of(shard).place(sha)
+
+    order = sorted(range(len(pairs)), key=stored)
+    shares = dict(zip(order, measuring(fetch, settings.independence)(pairs[k] for k in order), strict=True))
+    return [shares[k] for k in range(len(pairs))]
