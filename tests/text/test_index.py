@@ -62,6 +62,13 @@ def test_case_width_and_long_s_fold():
 
 def test_hashes_are_fixed_for_ever():
     assert WordIndex.build("mill").words.tolist() == [11736378211197585255]
+    index = WordIndex.build("the old mill by the river")
+    assert [int(index.runs(size)[0]) for size in (2, 3, 5)] == [
+        15670517781132956368,
+        15442386171781784791,
+        1074846066924545652,
+    ]
+    assert int(index.grams(5)[0]) == 17018326123921682767
 
 
 def test_grams_depend_on_order_and_need_enough_words():

@@ -14,7 +14,7 @@ from typing import Literal
 from verification_pipeline.config import Quotes
 from verification_pipeline.keys import normalised, quote_id
 from verification_pipeline.quotes.citing import Cited, CitedSources
-from verification_pipeline.quotes.compare import Match, Searchable, find
+from verification_pipeline.quotes.compare import Match, Searchable, Shelf, find
 from verification_pipeline.quotes.quotation import Quotation
 from verification_pipeline.quotes.spans import Kind, QuotedSpan, quoted_spans, size_in_words
 from verification_pipeline.records import Citations, Document, Evidence
@@ -73,7 +73,7 @@ def check_quotes(
     `own` are the document's own sources with usable text by source key, `unreadable` the keys of those without. Other
     documents' sources never count. Short quotations and titles get no row, but a short one that its cited source holds.
     """
-    sources = {key: Searchable(own[key].body) for key in sorted(own)}
+    shelf = Shelf({key: Searchable(own[key].body) for key in sorted(own)})
     cited_sources = CitedSources(document.text, citations, settings.marker_gap_chars)
     titles = _titles(own, citations)
     seen: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def check_quotes(
         cited = cited_sources.of(span)
         asked = (span.kind, cited_sources.words(span), cited)
         if asked not in answered:
-            answered[asked] = _check(*asked, sources, frozenset(unreadable), settings)
+            answered[asked] = _check(*asked, shelf, frozenset(unreadable), settings)
         outcome = answered[asked]
         if span.kind in ("aside", "coined") and outcome.status == "not-found" and outcome.found_in is None:
             outcome = _Outcome("not-checked", reason=f"{_SET_OFF[span.kind]} that nothing announces as another's words")
@@ -111,7 +111,7 @@ def _check(
     kind: Kind,
     words: str,
     cited: Cited,
-    sources: Mapping[str, Searchable],
+    shelf: Shelf,
     unreadable: frozenset[str],
     settings: Quotes,
 ) -> _Outcome:
@@ -121,18 +121,18 @@ def _check(
     if not quotation.readings:
         return _Outcome("not-checked", reason="no words to compare")
     if not cited.anything:
-        return _uncited(quotation, sources, unreadable, settings)
-    return _cited(quotation, cited, sources, settings)
+        return _uncited(quotation, shelf, unreadable, settings)
+    return _cited(quotation, cited, shelf, settings)
 
 
-def _cited(quotation: Quotation, cited: Cited, sources: Mapping[str, Searchable], settings: Quotes) -> _Outcome:
+def _cited(quotation: Quotation, cited: Cited, shelf: Shelf, settings: Quotes) -> _Outcome:
     """Cited sources first; another own source that holds the words makes the quote misattributed."""
-    readable = [key for key in cited.keys if key in sources]
-    best = _best(quotation, readable, sources, settings, near=True)
+    readable = [key for key in cited.keys if key in shelf.sources]
+    best = _best(quotation, readable, shelf, settings, near=True)
     if best is not None and best[1].distance == 0:
         return _verified(best)
     source_key = best[0] if best else next(iter((*readable, *cited.keys)), None)
-    elsewhere = _best(quotation, [key for key in sources if key not in readable], sources, settings, near=False)
+    elsewhere = _best(quotation, [key for key in shelf.sources if key not in readable], shelf, settings, near=False)
     if elsewhere is not None:
         return _Outcome("not-found", source_key, "stands in another source", elsewhere[0], elsewhere)
     if best is not None:
@@ -142,18 +142,16 @@ def _cited(quotation: Quotation, cited: Cited, sources: Mapping[str, Searchable]
     return _Outcome("not-found", source_key)
 
 
-def _uncited(
-    quotation: Quotation, sources: Mapping[str, Searchable], unreadable: frozenset[str], settings: Quotes
-) -> _Outcome:
+def _uncited(quotation: Quotation, shelf: Shelf, unreadable: frozenset[str], settings: Quotes) -> _Outcome:
     """Every own source; absent only if all of them were read."""
-    best = _best(quotation, sources, sources, settings, near=True)
+    best = _best(quotation, shelf.sources, shelf, settings, near=True)
     if best is not None and best[1].distance == 0:
         return _verified(best)
     if best is not None:
         return _Outcome("altered", best[0], match=best)
-    if unreadable or not sources:
+    if unreadable or not shelf.sources:
         return _Outcome(
-            "not-checked", reason="no citation, and a source has no text" if sources else "no source has text"
+            "not-checked", reason="no citation, and a source has no text" if shelf.sources else "no source has text"
         )
     return _Outcome("not-found", reason="no citation")
 
@@ -161,17 +159,20 @@ def _uncited(
 def _best(
     quotation: Quotation,
     keys: Collection[str],
-    sources: Mapping[str, Searchable],
+    shelf: Shelf,
     settings: Quotes,
     *,
     near: bool,
 ) -> tuple[str, Match] | None:
     """The first source that holds the quote, else the one that comes closest."""
-    if near and len(keys) > 1 and (holder := _best(quotation, keys, sources, settings, near=False)) is not None:
+    if near and len(keys) > 1 and (holder := _best(quotation, keys, shelf, settings, near=False)) is not None:
         return holder
     best: tuple[str, Match] | None = None
+    if not near:
+        may_hold = shelf.may_hold(quotation)
+        keys = [key for key in keys if key in may_hold]
     for key in keys:
-        match = find(quotation, sources[key], settings, near=near)
+        match = find(quotation, shelf.sources[key], settings, near=near)
         if match is not None and (best is None or match.distance < best[1].distance):
             best = (key, match)
             if match.distance == 0:

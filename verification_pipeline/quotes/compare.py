@@ -11,10 +11,11 @@ character. Verbatim means equal after normalisation, piece by piece in order: a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +119,32 @@ class Searchable:
             several = known[low[k] : low[k] + min(int(counts[k]), _COMMON)] & place
             hits += (several.astype(np.int64) - k - first_word).tolist()
         return hits
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The sources of a document by key, side by side: one search over all tells which of them may hold a quote."""
+
+    sources: Mapping[str, Searchable]
+
+    @cached_property
+    def _letters(self) -> tuple[bytes, list[int], list[str]]:
+        """The letters of all sources one behind the other, where each begins, and its key."""
+        told = {key: source.letters for key, source in self.sources.items() if source.letters is not None}
+        starts = [0, *accumulate(len(letters) + 1 for letters in told.values())]
+        return b" ".join(told.values()), starts, list(told)
+
+    def may_hold(self, quotation: Quotation) -> set[str]:
+        """Keys of the sources that may hold a quote verbatim; of the others its letters say that they do not."""
+        letters, starts, keys = self._letters
+        piece = max(quotation.letters, key=len)
+        found = {key for key, source in self.sources.items() if source.letters is None or not piece}
+        place = letters.find(piece) if piece else -1
+        while place >= 0:
+            k = bisect_right(starts, place) - 1
+            found.add(keys[k])
+            place = letters.find(piece, starts[k + 1])
+        return found
 
 
 def _letters(text: str) -> bytes | None:

@@ -28,6 +28,7 @@ _SENTENCE_START = re.compile("[。！？；\n]")
 _SPOKEN_AFTER = re.compile("[，,]?(?:と|って|との|[^，。；！？\\s]{0,8}(?:说|說|称|稱|指出|表示|写道|寫道))")
 _CITED_AFTER = re.compile(r"[\s*_，。,.)）]{0,4}(?:\[|【|（[^（）]{0,40}\d{4})")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_ASCII_WORD = re.compile(r"[0-9A-Za-z]+")
 _LAST_WORD = re.compile(r"([^\W\d_]+)[:,]?\s*$")
 _LEAD_CHARS = 40
 _SENTENCE_END = ".!?。！？"
@@ -64,6 +65,8 @@ def quoted_spans(text: str, prose: Sequence[Range], settings: Quotes) -> list[Qu
 
 def size_in_words(words: str, settings: Quotes) -> float:
     """Length in words; ideographs count as `settings.words_per_ideograph` each."""
+    if words.isascii():
+        return len(_ASCII_WORD.findall(words))
     index = WordIndex.build(words)
     single = index.starts[index.ends - index.starts == 1].tolist()
     ideographs = sum(1 for place in single if marks.is_ideograph(words[place]))

@@ -151,7 +151,9 @@ def keeps_letters(text: str) -> bool:
 
     Tags, link targets and entities hold letters that go; ligatures and composed characters hide some that come.
     """
-    return not ("<" in text or "&" in text or "](" in text or (not text.isascii() and _HIDES_LETTERS.search(text)))
+    if "<" in text or "&" in text or ("]" in text and "](" in text):  # one sign is found much sooner than two
+        return False
+    return text.isascii() or not _HIDES_LETTERS.search(text)
 
 
 _NO_LETTERS = bytes(point for point in range(128) if not chr(point).isalpha())
