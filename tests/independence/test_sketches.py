@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from tests.independence.drive import PROSE, source, text_of
 from verification_pipeline import tables
 from verification_pipeline.config import Independence
-from verification_pipeline.independence import sketch
+from verification_pipeline.independence import all_shingles, sketch
 from verification_pipeline.independence.clusters import overlap
 from verification_pipeline.independence.shingles import shingles
 from verification_pipeline.independence.sketches import SketchColumns, candidates
 from verification_pipeline.stages.voices import SketchRow
+from verification_pipeline.text.index import IndexedText
+from verification_pipeline.text.stack import Stack, stacked
 
 SETTINGS = Independence()
 
@@ -31,6 +33,40 @@ def _estimate(left: str, right: str) -> float:
     columns = SketchColumns.of([sketch(source("1", left), SETTINGS), sketch(source("2", right), SETTINGS)])
     found = candidates(columns, np.array([-1, -1]), SETTINGS)
     return found[0].estimate if found else 0.0
+
+
+_STRETCHES = st.sampled_from(
+    [
+        *(
+            "Home News\n",
+            "News Sport Weather Markets Opinion Culture\n",
+            "We use cookies ",
+            "We use ",
+            "cookies to serve. ",
+        ),
+        *(
+            "the old mill burned.",
+            " It stood by the river",
+            "\n",
+            " https://example.org/a-b ",
+            "ALL IN CAPITALS ",
+            "ß “no” ",
+        ),
+    ]
+)
+
+
+@given(st.lists(st.lists(_STRETCHES, max_size=8).map("".join), min_size=1, max_size=6))
+def test_a_text_in_a_stack_has_the_shingles_that_it_has_alone(texts: list[str]) -> None:
+    bodies = [IndexedText(str(k), text) for k, text in enumerate(texts)]
+    together = {
+        name: made
+        for stack in stacked(bodies)
+        for name, made in zip(stack.names, all_shingles(stack, SETTINGS), strict=True)
+    }
+    for body in bodies:
+        (alone,) = all_shingles(Stack.of([IndexedText("", body.text)]), SETTINGS)
+        assert together[body.sha256].tolist() == alone.tolist()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.08])

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verification_pipeline.config import Independence
 from verification_pipeline.text.index import U64, IndexedText, WordIndex
+from verification_pipeline.text.stack import Stack
 
 PHRASE_WORDS = 3
 _STOPS, _WIDE_STOPS = ".!?", "。！？…"
@@ -27,22 +29,19 @@ _MIN_CAPITAL_RUN = 6  # words of a stretch before capitals say anything
 
 def shingles(body: IndexedText, settings: Independence) -> U64:
     """Sorted distinct hashes of every run of `settings.shingle_words` consecutive words of prose."""
-    return distinct(all_shingles(body, settings))
+    return distinct(all_shingles(Stack.of([body]), settings)[0])
 
 
-def all_shingles(body: IndexedText, settings: Independence) -> U64:
-    """The same as they come, in text order and with repetitions."""
-    index = body.index
+def all_shingles(stack: Stack, settings: Independence) -> list[U64]:
+    """The same for each text of a stack, as they come: in text order and with repetitions."""
     size = settings.shingle_words
-    if len(index) < size:
-        return np.empty(0, np.uint64)
-    grams = index.grams(size)
-    prose = _prose_words(body.text, index, settings)
-    if prose is not None:
-        whole = np.zeros(len(index) + 1, np.int64)
-        np.add.accumulate(prose, out=whole[1:])
-        grams = grams[whole[size:] - whole[:-size] == size]
-    return grams
+    grams = stack.index.grams(size)
+    prose = _running(_prose_words(stack, settings))
+    kept = prose[size:] - prose[:-size] == size
+    kept[stack.across(size)] = False
+    found = grams[kept]
+    edges = _running(kept).take(np.minimum(stack.bounds, len(kept))).tolist()
+    return [found[first:last] for first, last in pairwise(edges)]
 
 
 def distinct(values: U64) -> U64:
@@ -53,34 +52,34 @@ def distinct(values: U64) -> U64:
     return values[new]
 
 
-def _prose_words(text: str, index: WordIndex, settings: Independence) -> NDArray[np.bool_] | None:
-    """For each word whether its stretch is prose; None where every word's is."""
-    points = _points(text)
+def _prose_words(stack: Stack, settings: Independence) -> NDArray[np.bool_]:
+    """For each word whether its stretch is prose."""
+    index = stack.index
+    points = _points(stack.text)
     cuts, by_line = _cuts(points)
     reached = np.full(len(by_line), len(index))  # words up to the end of each stretch
     reached[:-1] = index.starts.searchsorted(cuts, side="right")
-    words = _steps(reached)
+    words = np.diff(reached, prepend=0)
     skipped = by_line & (words < settings.short_line_words)
-    capital = _CAPITAL.take(points.take(index.starts))
-    if np.count_nonzero(capital) < settings.capital_share * len(capital):
-        upto = np.zeros(len(index) + 1, np.int64)
-        np.add.accumulate(capital, out=upto[1:])
-        capitals = _steps(upto.take(reached))
-        skipped |= (words >= _MIN_CAPITAL_RUN) & (capitals >= settings.capital_share * words)
-    if phrases := phrase_places(index, settings.boilerplate):
+    capital = _running(_CAPITAL.take(points.take(index.starts)))
+    few = np.diff(capital.take(stack.bounds)) < settings.capital_share * np.diff(stack.bounds)
+    if few.any():  # a text all in capitals is no menu
+        capitals = np.diff(capital.take(reached), prepend=0)
+        text_of = stack.bounds.searchsorted(reached, side="left") - 1
+        run = (words >= _MIN_CAPITAL_RUN) & (capitals >= settings.capital_share * words)
+        skipped |= run & few.take(text_of, mode="clip")
+    if phrases := phrase_places(stack, settings.boilerplate):
         skipped[reached.searchsorted(phrases, side="right")] = True
-    addressed = _in_addresses(text, index)
-    if addressed is None and not words[skipped].any():
-        return None
     prose = np.repeat(~skipped, words)
+    addressed = _in_addresses(stack.text, index)
     return prose if addressed is None else prose & ~addressed
 
 
-def _steps(sums: NDArray[np.intp]) -> NDArray[np.intp]:
-    """What each of the running sums adds to the one before."""
-    steps = sums.copy()
-    steps[1:] -= sums[:-1]
-    return steps
+def _running(counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many are counted before each place, and in all."""
+    sums = np.zeros(len(counted) + 1, np.int64)
+    np.add.accumulate(counted, out=sums[1:])
+    return sums
 
 
 def _cuts(points: NDArray[np.uint8] | NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -112,14 +111,16 @@ def _in_addresses(text: str, index: WordIndex) -> NDArray[np.bool_] | None:
     return inside
 
 
-def phrase_places(index: WordIndex, phrases: tuple[str, ...]) -> list[int]:
-    """First words of the places where a text holds one of the phrases (each of three words or more)."""
+def phrase_places(stack: Stack, phrases: tuple[str, ...]) -> list[int]:
+    """First words of the places where a text of a stack holds one of the phrases (each of three words or more)."""
     table, known = _phrases(phrases)
+    index = stack.index
     grams = index.runs(PHRASE_WORDS)
     found: list[int] = []
     for place in table.take(grams & _LOW_BITS).nonzero()[0].tolist():
+        end = stack.bounds[stack.bounds.searchsorted(place, side="right")]
         wholes = known.get(int(grams[place]), ())
-        if any(np.array_equal(index.words[place : place + len(words)], words) for words in wholes):
+        if any(np.array_equal(index.words[place:end][: len(words)], words) for words in wholes):
             found.append(place)
     return found
 

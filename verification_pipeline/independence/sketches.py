@@ -26,6 +26,7 @@ from verification_pipeline.independence.shingles import all_shingles, distinct
 from verification_pipeline.independence.wire import agency_in_text
 from verification_pipeline.records import Evidence
 from verification_pipeline.text.index import U64
+from verification_pipeline.text.stack import Stack
 
 I64 = NDArray[np.int64]
 
@@ -56,7 +57,9 @@ def sketch(evidence: Evidence, settings: Independence, shingles: U64 | None = No
 
     `shingles` are `all_shingles` of the text, where they are at hand.
     """
-    found = (all_shingles(evidence.body, settings) if shingles is None else shingles) >> np.uint64(1)
+    if shingles is None:
+        shingles = all_shingles(Stack.of([evidence.body]), settings)[0]
+    found = shingles >> np.uint64(1)
     limit = _RANGE // settings.sketch_rate
     kept = distinct(found[found < limit])
     if len(kept) > settings.sketch_most:

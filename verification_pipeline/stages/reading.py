@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from verification_pipeline import citations, tables, triage
+from verification_pipeline.config import Settings
 from verification_pipeline.dois.mentions import find_mentions
 from verification_pipeline.errors import PipelineError
 from verification_pipeline.independence import Overlaps, all_shingles, cluster_document, sketch
@@ -24,12 +25,14 @@ from verification_pipeline.patience import at_most
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.receipts.code import find_unattributed_code
 from verification_pipeline.receipts.scaffold import find_leaks
-from verification_pipeline.records import Citations, Source
+from verification_pipeline.records import Citations, Evidence, Source
 from verification_pipeline.shards import Scope, Work, engine
 from verification_pipeline.stages import loading
 from verification_pipeline.stages.elsewhere import PhrasesRow
 from verification_pipeline.stages.voices import OverlapRow, SketchRow
 from verification_pipeline.store import Store
+from verification_pipeline.text.index import U64
+from verification_pipeline.text.stack import stacked
 
 TABLES = (
     "references",
@@ -183,7 +186,8 @@ def _read(
     evidence = loading.evidence_of(placed, reader)
     unreadable = frozenset(source.source_key for source in own) - evidence.keys()
     key = document.document_key
-    shingled = {name: all_shingles(one.body, settings.independence) for name, one in evidence.items()}
+    shingles = _shingles(evidence.values(), settings)
+    shingled = {name: shingles[one.body.sha256] for name, one in evidence.items()}
     sketches = {name: sketch(one, settings.independence, shingled[name]) for name, one in evidence.items()}
     mine = {source.source_key for source in owned.sources}
     overlaps = Overlaps()
@@ -209,6 +213,15 @@ def _read(
         "phrases": [PhrasesRow.of(one, key) for name, one in evidence.items() if name in mine],
         "overlaps": OverlapRow.all_of(overlaps, key, settings),
         "clusters": voices,
+    }
+
+
+def _shingles(evidence: Iterable[Evidence], settings: Settings) -> dict[str, U64]:
+    """The shingles of every text, by its hash; on the way the texts get their word indexes."""
+    return {
+        name: made
+        for stack in stacked(one.body for one in evidence)
+        for name, made in zip(stack.names, all_shingles(stack, settings.independence), strict=True)
     }
 
 

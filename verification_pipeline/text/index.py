@@ -95,7 +95,10 @@ class WordIndex:
     starts: I32
     ends: I32
     words: U64
-    _runs: dict[int, U64] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _whole: tuple[WordIndex, int] | None = field(default=None, repr=False, compare=False)
+    """The index that this one is a part of, and its first word there."""
+    _made: dict[tuple[str, int], U64] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Grams and runs by size, each made once."""
 
     @classmethod
     def build(cls, text: str) -> WordIndex:
@@ -126,22 +129,42 @@ class WordIndex:
     def __len__(self) -> int:
         return len(self.words)
 
+    def part(self, offset: int, first: int, last: int) -> WordIndex:
+        """The index of a text that stands in this one's at a code point, and has these words [first, last) of it."""
+        starts, ends = self.starts[first:last] - offset, self.ends[first:last] - offset
+        return WordIndex(starts, ends, self.words[first:last], (self, first))
+
     def grams(self, size: int) -> U64:
-        """Hashes of every run of `size` consecutive words; empty when there are fewer words than that."""
-        return _mixed(self.runs(size))
+        """Hashes of every run of `size` consecutive words; empty when there are fewer words than that.
+
+        Made once and shared, as those of `runs` are: not to be changed.
+        """
+        if self._whole is not None:
+            whole, first = self._whole
+            return whole.grams(size)[first:][: self._runs_of(size)]
+        made = self._made.get(("grams", size))
+        if made is None:
+            made = self._made["grams", size] = _mixed(self.runs(size))
+        return made
 
     def runs(self, size: int) -> U64:
-        """The same for looking up only: cheaper, and not spread evenly enough to sample from. Not to be changed."""
+        """The same for looking up only: cheaper, and not spread evenly enough to sample from."""
         if size == 1:
             return self.words
-        known = self._runs.get(size)
-        if known is None:
-            first, second = self.runs(size - size // 2), self.runs(size // 2)
-            count = max(0, len(self.words) - size + 1)
-            known = first[:count] * np.uint64(pow(_GRAM_MULTIPLIER, size // 2, 1 << 64))
-            known += second[size - size // 2 :][:count]
-            self._runs[size] = known
-        return known
+        if self._whole is not None:
+            whole, first = self._whole
+            return whole.runs(size)[first:][: self._runs_of(size)]
+        made = self._made.get(("runs", size))
+        if made is None:
+            count = self._runs_of(size)
+            made = self.runs(size - size // 2)[:count] * np.uint64(pow(_GRAM_MULTIPLIER, size // 2, 1 << 64))
+            made += self.runs(size // 2)[size - size // 2 :][:count]
+            self._made["runs", size] = made
+        return made
+
+    def _runs_of(self, size: int) -> int:
+        """Number of runs of `size` words."""
+        return max(0, len(self.words) - size + 1)
 
     def word_range(self, start: int, end: int) -> tuple[int, int]:
         """Indices [first, last) of the words that lie wholly inside the code points [start, end)."""
@@ -193,3 +216,7 @@ class IndexedText:
     def index(self) -> WordIndex:
         """The word index of this text."""
         return WordIndex.build(self.text)
+
+    def take_index(self, index: WordIndex) -> None:
+        """Have the word index that was made of this text elsewhere."""
+        vars(self)["index"] = index
