@@ -7,11 +7,12 @@ What a stage does with one document is the stage's own business (`stages`); noth
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -38,6 +39,8 @@ CAUSES = ("document", "source", "engine", "checker", "configuration", "register"
 
 
 _GRACE_SECONDS = 10.0
+_ALLOCATIONS = 50_000
+"""Objects between two looks for cycles in a worker: a document makes many, nearly all of them without."""
 _UNDER_WAY = "under way"
 """Stands for a component while rows are being written; equals no hash."""
 
@@ -121,9 +124,9 @@ class Workers:
             return
         try:
             with _uninterruptible():
-                futures = [self._pool.submit(function, *job) for job in zip(*jobs, strict=True)]
-            for future in futures:
-                yield future.result()
+                futures = deque(self._pool.submit(function, *job) for job in zip(*jobs, strict=True))
+            while futures:
+                yield futures.popleft().result()  # let go of: the results of a whole archive are large
         except BrokenProcessPool as error:
             _see_off(self._pool)
             raise WorkerLost(
@@ -143,7 +146,7 @@ def workers(count: int) -> Iterator[Workers]:
         return
     context = multiprocessing.get_context("spawn")
     watched, lifeline = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_lifeline, initargs=(watched,))
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(watched,))
     try:
         yield Workers(pool, count)
     except BaseException as error:
@@ -168,6 +171,12 @@ def _see_off(pool: ProcessPoolExecutor) -> None:
     queue: Any = getattr(pool, "_call_queue", None)
     if queue is not None:
         queue._reader.close()
+
+
+def _begin(watched: Connection) -> None:
+    """What a worker does before its first job."""
+    gc.set_threshold(_ALLOCATIONS)
+    _end_with_lifeline(watched)
 
 
 def _end_with_lifeline(watched: Connection) -> None:

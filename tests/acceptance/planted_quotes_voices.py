@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from verification_pipeline import keys, tables
 from verification_pipeline.config import Settings
-from verification_pipeline.independence import ClusterRow, cluster_archive, cluster_document, measuring, sketch
+from verification_pipeline.independence import ClusterRow, Member, cluster_archive, cluster_document, measuring, sketch
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.records import Citations, Document, Evidence, Marker, Source
 from verification_pipeline.stages.voices import SketchRow
@@ -102,7 +102,8 @@ def predict(archive: Path, out: Path, settings: Settings) -> None:
             write_clusters(file, document_id, rows, names)
     table = tables.frame("sketches", [SketchRow.of(one, None) for one in sketches.values()])
     measure = measuring(lambda key: everything[key].body, settings.independence)
-    all_rows = cluster_archive([one.source for one in everything.values()], table, measure, settings.independence)
+    members = [Member.of(one.source, settings.independence) for one in everything.values()]
+    all_rows = cluster_archive(members, table, measure, settings.independence)
     with (out / "pred_clusters_all.jsonl").open("w", encoding="utf-8") as file:
         write_clusters(file, None, all_rows, names)
 

@@ -25,7 +25,7 @@ from rich.table import Table
 from tests.support.planted import Planted, documents
 from verification_pipeline.citations import SourceCatalogue, extract
 from verification_pipeline.config import Settings
-from verification_pipeline.independence import cluster_archive, measuring, sketch
+from verification_pipeline.independence import Member, cluster_archive, measuring, sketch
 from verification_pipeline.quotes import check_quotes
 from verification_pipeline.records import Source
 from verification_pipeline.stages.voices import SketchRow
@@ -76,7 +76,8 @@ def voices(archive: Path, count: int) -> tuple[float, int]:
         spent += time.process_time() - clock
     clock = time.process_time()
     measure = measuring(held.__getitem__, SETTINGS.independence)
-    clusters = cluster_archive(sources, frame("sketches", rows), measure, SETTINGS.independence)
+    members = (Member.of(source, SETTINGS.independence) for source in sources)
+    clusters = cluster_archive(members, frame("sketches", rows), measure, SETTINGS.independence)
     spent += time.process_time() - clock
     return spent, len({row.cluster_id for row in clusters})
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from verification_pipeline import keys
 from verification_pipeline.config import Settings
-from verification_pipeline.independence import cluster_archive, measuring, sketch
+from verification_pipeline.independence import Member, cluster_archive, measuring, sketch
 from verification_pipeline.independence.sketches import SketchColumns, candidates
 from verification_pipeline.quotes.compare import Searchable, find
 from verification_pipeline.quotes.quotation import Quotation
@@ -90,7 +90,7 @@ def clustering(words: Sequence[str], rng: random.Random, count: int) -> None:
     sketches = [sketch(one, SETTINGS.independence) for one in evidence.values()]
     sketched = time.process_time() - started
     table = frame("sketches", [SketchRow.of(one, None) for one in sketches])
-    sources = [one.source for one in evidence.values()]
+    sources = [Member.of(one.source, SETTINGS.independence) for one in evidence.values()]
     started = time.process_time()
     measure = measuring(lambda key: evidence[key].body, SETTINGS.independence)
     rows = cluster_archive(sources, table, measure, SETTINGS.independence)

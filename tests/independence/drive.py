@@ -7,7 +7,7 @@ import random
 from tests.builders import DOCUMENT, evidence
 from verification_pipeline import tables
 from verification_pipeline.config import Independence
-from verification_pipeline.independence import ClusterRow, cluster_archive, cluster_document, measuring, sketch
+from verification_pipeline.independence import ClusterRow, Member, cluster_archive, cluster_document, measuring, sketch
 from verification_pipeline.records import Evidence
 from verification_pipeline.stages.voices import SketchRow
 from verification_pipeline.text.addresses import canonical_url
@@ -59,7 +59,7 @@ def archive_of(*members: Evidence) -> tuple[list[ClusterRow], set[str]]:
         fetched.add(key)
         return own[key].body
 
-    sources = (one.source for one in members)
+    sources = (Member.of(one.source, settings) for one in members)
     return cluster_archive(sources, tables.frame("sketches", rows), measuring(fetch, settings), settings), fetched
 
 

@@ -11,7 +11,7 @@ from tests.builders import DOCUMENT
 from tests.independence.drive import PROSE, archive_of, clusters_of, groups, source, text_of
 from verification_pipeline import keys, tables
 from verification_pipeline.config import Independence
-from verification_pipeline.independence import cluster_archive, effective_sources, sketch
+from verification_pipeline.independence import Member, cluster_archive, effective_sources, sketch
 from verification_pipeline.stages.voices import SketchRow
 
 RELEASE = text_of(1, 120)
@@ -248,7 +248,8 @@ def test_pairs_are_compared_together_and_never_when_a_better_one_makes_them_need
         counts.append(len(pairs))
         return [share] * len(pairs)
 
-    found = cluster_archive((one.source for one in members), tables.frame("sketches", rows), measure, Independence())
+    sources = (Member.of(one.source, Independence()) for one in members)
+    found = cluster_archive(sources, tables.frame("sketches", rows), measure, Independence())
     assert counts == asked
     assert len(found) == (3 if share else 0)
 

@@ -6,6 +6,7 @@ and sketches into rows of `clusters`; `effective_sources` counts the voices.
 
 from verification_pipeline.independence.clusters import (
     ClusterRow,
+    Member,
     Overlaps,
     cluster_archive,
     cluster_document,
@@ -17,6 +18,7 @@ from verification_pipeline.independence.sketches import Sketch, sketch
 
 __all__ = [
     "ClusterRow",
+    "Member",
     "Overlaps",
     "Sketch",
     "all_shingles",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -97,7 +97,7 @@ def cluster_document(
     """
     sketched = [sketches[key] for key in sorted(sketches)]
     credited = {one.source_key: one.agency for one in sketched if one.agency}
-    members = _Members.of(sources, credited, settings)
+    members = _Members.of((Member.of(source, settings) for source in sources), credited)
     names = [(one.source_key, one.text_sha256) for one in sketched]
     measure = _measuring(_own_shingles(own, shingled or {}, settings), settings)
     compared = _Compared(names.__getitem__, overlaps or Overlaps(), measure, settings)
@@ -105,7 +105,7 @@ def cluster_document(
 
 
 def cluster_archive(
-    sources: Iterable[Source],
+    sources: Iterable[Member],
     sketches: pl.DataFrame,
     measure: Measure,
     settings: Independence,
@@ -120,7 +120,7 @@ def cluster_archive(
     columns = SketchColumns.of_table(sketches)
     sketches = sketches.drop("hashes")  # the greater part of an archive's sketches, held once
     credited = dict(sketches.select("source_key", "agency").drop_nulls().iter_rows())
-    members = _Members.of(sources, credited, settings)
+    members = _Members.of(sources, credited)
     names = sketches.select("source_key", "text_sha256")
     compared = _Compared(names.row, overlaps or Overlaps(), measure, settings)
     return _clusters(None, members, names["source_key"], columns, compared)
@@ -152,9 +152,35 @@ def effective_sources(n_sources: int, rows: Iterable[ClusterRow]) -> int:
     return n_sources - len(rows) + len({row.cluster_id for row in rows})
 
 
+class Member(NamedTuple):
+    """A source as clustering sees it, its text apart."""
+
+    source_key: str
+    host: str | None
+    agency: str | None
+    """The agency whose own site or feed it is."""
+    published_at: str | None
+    fetched_at: str | None
+    names: tuple[str, ...]
+    """It is the same page or work as another source that has one of these."""
+
+    @classmethod
+    def of(cls, source: Source, settings: Independence) -> Member:
+        """What a row of `sources` says."""
+        address = source.canonical_url or (canonical_url(source.url) if source.url else None)
+        return cls(
+            source.source_key,
+            urlsplit(address or "").hostname,
+            agency_of_source(source, settings),
+            source.published_at,
+            source.fetched_at,
+            tuple(_identities(source, address)),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Members:
-    """What clustering needs of sources, side by side: an archive has a million."""
+    """The sources of a scope, side by side: an archive has a million."""
 
     keys: list[str] = field(default_factory=list)
     hosts: list[int] = field(default_factory=list)
@@ -166,19 +192,17 @@ class _Members:
     """Sources that are the same page or work as the first one with the same name."""
 
     @classmethod
-    def of(cls, sources: Iterable[Source], credited: Mapping[str, str], settings: Independence) -> _Members:
+    def of(cls, sources: Iterable[Member], credited: Mapping[str, str]) -> _Members:
         """Of sources in their order; `credited` are the agencies that texts name, by source key."""
         members = cls()
         sites: dict[str, int] = {}
         first_with: dict[str, int] = {}
         for k, source in enumerate(sources):
-            address = source.canonical_url or (canonical_url(source.url) if source.url else None)
-            host = urlsplit(address or "").hostname
             members.keys.append(source.source_key)
-            members.hosts.append(sites.setdefault(host, len(sites)) if host else -1)
-            members.agencies.append(credited.get(source.source_key) or agency_of_source(source, settings))
+            members.hosts.append(sites.setdefault(source.host, len(sites)) if source.host else -1)
+            members.agencies.append(credited.get(source.source_key) or source.agency)
             members.stated.append((source.published_at, source.fetched_at))
-            firsts = (first_with.setdefault(name, k) for name in _identities(source, address))
+            firsts = (first_with.setdefault(name, k) for name in source.names)
             members.same.extend((first, k) for first in firsts if first != k)
         return members
 

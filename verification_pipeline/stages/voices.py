@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from tempfile import gettempdir
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from verification_pipeline import tables
 from verification_pipeline.config import Settings
 from verification_pipeline.errors import StoreError
-from verification_pipeline.independence import Overlaps, Sketch, cluster_archive, measuring, sketch
+from verification_pipeline.independence import Member, Overlaps, Sketch, cluster_archive, measuring, sketch
 from verification_pipeline.keys import hash_of, shard_of
 from verification_pipeline.night import Night
 from verification_pipeline.shards import engine, read_fingerprints, write_fingerprints
@@ -91,7 +92,7 @@ def cluster_all(night: Night) -> int:
     overlaps = Overlaps(_known_overlaps(store, rules["configuration"], of_the_archive=unchanged))
     try:
         rows = cluster_archive(
-            (source for shard in shards for source in loading.sources_of(store.read("sources", shard))),
+            chain.from_iterable(night.pool.map(partial(_members, store, night.settings), shards)),
             _sketches(store),
             partial(_measure, night),
             night.settings.independence,
@@ -163,6 +164,11 @@ def _of_the_archive(overlaps: Overlaps, night: Night) -> pl.DataFrame:
 def _sketches(store: Store, columns: list[str] | None = None) -> pl.DataFrame:
     """The sketches of all sources, shared and owned."""
     return pl.concat([store.read("sketches", columns=columns), store.read_all("sketches", columns)])
+
+
+def _members(store: Store, settings: Settings, shard: int) -> list[Member]:
+    """The sources of a shard."""
+    return [Member.of(source, settings.independence) for source in loading.sources_of(store.read("sources", shard))]
 
 
 def _measure(night: Night, pairs: Sequence[tuple[str, str]]) -> list[float]:
