@@ -11,11 +11,14 @@ as well as resemblance: a release inside an article of ten times its length shar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
 from io import BytesIO
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -29,9 +32,12 @@ from verification_pipeline.text.index import U64
 from verification_pipeline.text.stack import Stack
 
 I64 = NDArray[np.int64]
+S = TypeVar("S")
+T = TypeVar("T")
 
 _RANGE = 1 << 63  # shingle hashes are stored without their lowest bit, so that they fit a signed column
 _PART = 1 << 21  # hashes joined at a time, about, to bound memory
+_AT_ONCE = 2  # such parts
 _BLOCK = 1 << 20  # shared hashes whose pairs are estimated at a time, about
 _LIKELY = 3  # pairs that share a hash, on average, about
 
@@ -158,6 +164,14 @@ class _Pairs(NamedTuple):
     shared_by_site: I64
 
 
+class _Sorted(NamedTuple):
+    """Hashes in order with the ranks of their sketches, and the sizes of the runs of equal hashes."""
+
+    hashes: I64
+    ranks: NDArray[np.int32]
+    sizes: I64
+
+
 class _Codes:
     """Codes of pairs (rank * count + rank), ascending in each of some stretches, to be read a block at a time.
 
@@ -170,8 +184,7 @@ class _Codes:
         """Where each one begins in the file, and where its blocks begin in it."""
 
     def add(self, codes: I64) -> None:
-        """Add a stretch, in any order."""
-        codes.sort()
+        """Add a stretch."""
         self._stretches.append((self._file.seek(0, os.SEEK_END), codes.searchsorted(self._bounds)))
         self._file.write(codes.data)
 
@@ -223,15 +236,25 @@ class _Join:
 
     def measure(self) -> None:
         """Fill the figures, in two passes over the hashes: first how common they are, then who shares them."""
-        counts = self._counts()
-        whole = list(self._groups(counts)) if self._parts == 1 else []  # one range: sorted once
         common = np.zeros(self.count, np.int64)
-        for _, ranks, sizes in whole or self._groups(counts):
-            common += np.bincount(ranks[np.repeat(sizes, sizes) >= self._settings.common_texts], minlength=self.count)
-        for hashes, ranks, sizes in whole or self._groups(counts):
-            found = self._codes(hashes, ranks, sizes, common / self.sizes)
-            for codes, into in zip(found, (self._every, self._sited), strict=True):
-                into.add(codes)
+        for found in self._over_hashes(self._common):
+            common += found
+        for page, site, every, sited in self._over_hashes(partial(self._shared, common / self.sizes)):
+            self.page += page
+            self.site += site
+            self._every.add(every)
+            self._sited.add(sited)
+
+    def _over_hashes(self, function: Callable[[_Sorted], T]) -> Iterator[T]:
+        """What a function gives for each range of the hashes, in order."""
+        if self._parts == 1:
+            yield function(self._whole)
+        else:
+            yield from _side_by_side(lambda part: function(self._sorted(*part)), self._ranges())
+
+    @cached_property
+    def _whole(self) -> _Sorted:
+        return self._sorted(*next(self._ranges()))
 
     def pairs(self) -> Iterator[_Pairs]:
         """The pairs that share hashes, a block of left sides at a time."""
@@ -242,6 +265,7 @@ class _Join:
             shared_by_site[np.searchsorted(codes, by_site)] = counts
             yield _Pairs(codes // self.count, codes % self.count, shared, shared_by_site)
 
+    @cached_property
     def _counts(self) -> NDArray[np.unsignedinteger]:
         """Hashes of each sketch (row, by rank) in each range (column)."""
         if self._parts == 1:
@@ -259,27 +283,35 @@ class _Join:
             counts[first : first + some] = cell_counts.reshape(-1, self._parts)
         return counts[self._ranked]
 
-    def _groups(self, counts: NDArray[np.unsignedinteger]) -> Iterator[tuple[I64, NDArray[np.int32], I64]]:
-        """Hashes in order with the ranks of their sketches, and the sizes of the runs of equal hashes."""
+    def _ranges(self) -> Iterator[tuple[I64, I64]]:
+        """Of each range of the hashes: where it begins in every sketch (by rank), and how many it has of it."""
         reached = self._columns.offsets[self._ranked]
         for part in range(self._parts):
-            taken = counts[:, part].astype(np.int64)
-            ends = np.cumsum(taken)
-            hashes = self._columns.hashes[np.repeat(reached - ends + taken, taken) + np.arange(ends[-1])]
-            order = np.argsort(hashes, kind="stable")
-            hashes = hashes[order]
-            ranks = np.repeat(np.arange(self.count, dtype=np.int32), taken)[order]
-            yield hashes, ranks, _runs(hashes)[1]
+            taken = self._counts[:, part].astype(np.int64)
+            yield reached, taken
             reached = reached + taken
 
-    def _codes(self, hashes: I64, ranks: NDArray[np.int32], sizes: I64, share: NDArray[np.float64]) -> tuple[I64, I64]:
-        """Codes of the pairs in each run, all and those of one site's own text; counts of what is left out."""
+    def _sorted(self, reached: I64, taken: I64) -> _Sorted:
+        ends = np.cumsum(taken)
+        hashes = self._columns.hashes[np.repeat(reached - ends + taken, taken) + np.arange(ends[-1])]
+        order = np.argsort(hashes, kind="stable")
+        hashes = hashes[order]
+        ranks = np.repeat(np.arange(self.count, dtype=np.int32), taken)[order]
+        return _Sorted(hashes, ranks, _runs(hashes)[1])
+
+    def _common(self, part: _Sorted) -> I64:
+        """Hashes of each sketch that are common."""
+        common = np.repeat(part.sizes, part.sizes) >= self._settings.common_texts
+        return np.bincount(part.ranks[common], minlength=self.count)
+
+    def _shared(self, share: NDArray[np.float64], part: _Sorted) -> tuple[I64, I64, I64, I64]:
+        """Of a range: each sketch's hashes that belong to its page, and to its site; codes of the pairs in each run,
+        all and those of one site's own text. `share` is that of the common hashes in each sketch."""
+        hashes, ranks, sizes = part
         settings, group = self._settings, np.repeat(np.arange(len(sizes)), sizes)
         mean_share = np.bincount(group, weights=share[ranks], minlength=len(sizes)) / np.maximum(1, sizes)
         page = ((sizes >= settings.common_texts) & (mean_share < settings.common_share))[group]
         site = self._of_site(hashes, ranks) & ~page
-        self.page += np.bincount(ranks[page], minlength=self.count)
-        self.site += np.bincount(ranks[site], minlength=self.count)
         reach = np.where(sizes > settings.followed, 2, settings.followed)[group]
         places = np.flatnonzero((sizes[group] > 1) & ~page)
         every, sited = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -292,7 +324,11 @@ class _Join:
             codes = left * self.count + right
             every.append(codes)
             sited.append(codes[site[places] & (self.hosts[left] == self.hosts[right])])
-        return np.concatenate(every), np.concatenate(sited)
+        of_page, of_site = (np.bincount(ranks[chosen], minlength=self.count) for chosen in (page, site))
+        codes_of_all, codes_of_site = np.concatenate(every), np.concatenate(sited)
+        codes_of_all.sort()
+        codes_of_site.sort()
+        return of_page, of_site, codes_of_all, codes_of_site
 
     def _of_site(self, hashes: I64, ranks: NDArray[np.int32]) -> NDArray[np.bool_]:
         """For each hash whether at least `settings.site_pages` pages of its owner's site have it."""
@@ -304,6 +340,18 @@ class _Join:
         marked = np.zeros(len(hashes), dtype=bool)
         marked[order] = np.repeat(counts >= self._settings.site_pages, counts)
         return marked & (hosts >= 0)
+
+
+def _side_by_side(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """The results in order, made by threads: what numpy does with large arrays it does without the interpreter."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        begun: deque[Future[T]] = deque()
+        for item in items:
+            begun.append(threads.submit(function, item))
+            if len(begun) > _AT_ONCE:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
 
 
 def _counted(codes: I64) -> tuple[I64, I64]:
