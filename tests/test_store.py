@@ -65,6 +65,13 @@ def test_a_damaged_file_is_named(store):
     path.write_bytes(b"PAR1 torn")
     with pytest.raises(StoreError, match=r"table batches.*0003\.parquet"):
         store.read("batches", 3)
+    with pytest.raises(StoreError, match=r"0003\.parquet"):
+        store.height(path)
+
+
+def test_the_rows_of_a_file_are_counted_by_its_footer(store):
+    store.write("batches", tables.frame("batches", [batch("a"), batch("b")]), 0)
+    assert store.height(store.path("batches", 0)) == 2
 
 
 def test_a_half_written_file_is_never_visible(store):

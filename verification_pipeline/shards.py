@@ -270,11 +270,7 @@ def write_fingerprints(store: Store, stage: str, shard: int, found: Mapping[str,
 
 
 def _row_counts(stage: Stage, store: Store, shard: int) -> dict[str, int]:
-    return {
-        name: pl.scan_parquet(path).select(pl.len()).collect().item()
-        for name in stage.tables
-        if (path := store.path(name, shard)).exists()
-    }
+    return {name: store.height(path) for name in stage.tables if (path := store.path(name, shard)).exists()}
 
 
 @cache

@@ -259,6 +259,13 @@ class Store:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise StoreError(f"table {name}, file {path}: cannot be read ({error}); remove it and run again") from error
 
+    def height(self, path: Path) -> int:
+        """Rows of one of a table's files, by its footer. StoreError names a file that is damaged."""
+        try:
+            return int(pq.read_metadata(path).num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise StoreError(f"file {path}: cannot be read ({error}); remove it and run again") from error
+
     def files(self, name: str) -> list[Path]:
         """The files a table has on disk, in shard order."""
         if TABLES[name].partitioning == "archive":
