@@ -7,7 +7,6 @@ What a stage does with one document is the stage's own business (`stages`); noth
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -25,6 +24,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from verification_pipeline import cycles
 from verification_pipeline.config import Settings
 from verification_pipeline.errors import WorkerLost
 from verification_pipeline.keys import hash_of
@@ -39,8 +39,6 @@ CAUSES = ("document", "source", "engine", "checker", "configuration", "register"
 
 
 _GRACE_SECONDS = 10.0
-_ALLOCATIONS = 50_000
-"""Objects between two looks for cycles in a worker: a document makes many, nearly all of them without."""
 _UNDER_WAY = "under way"
 """Stands for a component while rows are being written; equals no hash."""
 
@@ -175,7 +173,7 @@ def _see_off(pool: ProcessPoolExecutor) -> None:
 
 def _begin(watched: Connection) -> None:
     """What a worker does before its first job."""
-    gc.set_threshold(_ALLOCATIONS)
+    cycles.look_seldom()
     _end_with_lifeline(watched)
 
 

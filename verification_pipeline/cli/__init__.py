@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from verification_pipeline import __version__
+from verification_pipeline import __version__, cycles
 from verification_pipeline.cli.asking import changes, findings, show, sql, verify_receipt
 from verification_pipeline.cli.nights import run
 from verification_pipeline.cli.operating import doctor, prune, reshard
@@ -41,6 +41,7 @@ for command in (run, sweep, sql, changes, findings, verify_receipt, show, doctor
 def main() -> None:
     """Entry point: runs the app and turns the package's errors into one line and an exit status."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
+    cycles.look_seldom()
     try:
         status = app(standalone_mode=False)
     except typer.TyperException as error:
