@@ -253,15 +253,21 @@ def _own_doi(text: str) -> list[_Identifier]:
 
 @dataclass(frozen=True, slots=True)
 class _Speech:
-    """What a document says near its citations: ranges of citations in order, and the remark about each, if any."""
+    """What a document says near its citations: ranges of citations in order, and the remark about each, if any.
+
+    `of_retraction`: whether it has a word of it at all.
+    """
 
     text: str
     words: Acknowledgement
+    of_retraction: bool
     citations: Sequence[Range]
     remarks: Mapping[int, Range]
 
     def says_retracted(self, work: _Work) -> str | None:
         """The words near a citation of the work, or in its entry, that say it was retracted."""
+        if not self.of_retraction:
+            return None
         for entry in work.entries:
             if found := remarks(entry.entry, self.words):
                 return entry.entry[found[0][0] : found[0][1]]
@@ -276,8 +282,9 @@ def _listen(document: Document, citations: Citations, works: Sequence[_Work], wo
     places = {place for work in works for place in work.places}
     places |= {(one.start, one.end) for one in citations.markers if one.status in ("bound", "dangling")}
     grouped = _grouped(document.text, sorted(places))
-    said = _attributed(document.text, sorted(citations.prose), grouped, words)
-    return _Speech(document.text, words, grouped, said)
+    of_retraction = may_remark(document.text, words)
+    said = _attributed(document.text, sorted(citations.prose), grouped, words) if of_retraction else {}
+    return _Speech(document.text, words, of_retraction, grouped, said)
 
 
 def _attributed(
@@ -285,8 +292,6 @@ def _attributed(
 ) -> dict[int, Range]:
     """For each citation (by index) the remark that is about it: in its sentence, or alone in the sentence beside."""
     said: dict[int, Range] = {}
-    if not may_remark(text, words):
-        return said
     inside = [_between(citations, start, end) for start, end in prose]
     for index, (start, end) in enumerate(prose):
         for first, last in remarks(text[start:end], words):

@@ -36,6 +36,7 @@ _NOT_WORDS = re.compile(
     r"|(?P<tag></?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,1000})?/?>)"
     r"|(?P<escape>\\(?=[\"'“”]))"
 )
+_NOT_WORDS_SIGNS = "`", "](", "<", "\\"
 _FILLER = {"code": "x", "link": ")", "tag": "*", "escape": "*"}
 
 _Kind = Literal["paragraph", "item", "row", "quote", "blank", "code"]
@@ -165,6 +166,8 @@ def _cells(text: str, start: int, end: int) -> Iterator[Segment]:
 
 
 def _blanked(text: str) -> str:
+    if not any(sign in text for sign in _NOT_WORDS_SIGNS):
+        return text
     return _NOT_WORDS.sub(lambda m: _FILLER[m.lastgroup or "code"] * len(m[0]), text)
 
 

@@ -7,8 +7,10 @@ index of the same text can be read back, so indexes live only as long as their d
 
 from __future__ import annotations
 
+import gc
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,7 @@ _CODE = (
     "stages/reading",
 )
 _DOCUMENTS_A_FRAME = 200
+_OBJECTS_A_COLLECTION = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +139,25 @@ class Reading:
         frames: dict[str, list[pl.DataFrame]] = {name: [tables.empty(name)] for name in TABLES}
         rows: dict[str, list[Any]] = {name: [] for name in TABLES}
         reader = loading.TextReader(store)
-        for number, owned in enumerate(loading.documents_with_sources(store, shard, keys, reader), 1):
-            for name, made in _read_or_say_why(store, scope, shard, owned, reader).items():
-                rows[name] += made
-            if number % _DOCUMENTS_A_FRAME == 0:
-                _flush(rows, frames)
+        with _seldom_collecting():
+            for number, owned in enumerate(loading.documents_with_sources(store, shard, keys, reader), 1):
+                for name, made in _read_or_say_why(store, scope, shard, owned, reader).items():
+                    rows[name] += made
+                if number % _DOCUMENTS_A_FRAME == 0:
+                    _flush(rows, frames)
         _flush(rows, frames)
         return {name: pl.concat(parts) for name, parts in frames.items()}
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Look for garbage cycles seldom: rows are many, stay until they are a frame, and form none."""
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_A_COLLECTION, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _flush(rows: dict[str, list[Any]], frames: dict[str, list[pl.DataFrame]]) -> None:

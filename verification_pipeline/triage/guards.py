@@ -24,13 +24,12 @@ _SIGNED = re.compile(r"\b[A-Za-z]\w{0,9}(?:[#+]{1,2})(?!\w)")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
     """A claim ready for look-up.
 
     `opening` is where it begins, behind words that only tie or frame it. `hashes` are its content words (word-index
-    hashes) in order, with their places `starts`, `ends` in `text`; `words` are all its words. `names` are runs of
-    indices of capitalised content words that stand side by side.
+    hashes) in order, with their places `starts`, `ends` in `text`; `words` are all its words.
     """
 
     text: str
@@ -40,7 +39,17 @@ class Claim:
     ends: Sequence[int]
     numbers: tuple[Number, ...]
     words: Sequence[int]
-    names: Sequence[Sequence[int]]
+
+    @cached_property
+    def names(self) -> list[list[int]]:
+        """Runs of indices of capitalised content words that stand side by side; also of the very first."""
+        runs: list[list[int]] = []
+        for index in [index for index, start in enumerate(self.starts) if self.text[start].isupper()]:
+            if runs and runs[-1][-1] == index - 1 and self.starts[index] - self.ends[index - 1] <= 1:
+                runs[-1].append(index)
+            else:
+                runs.append([index])
+        return runs
 
     @property
     def unspaced(self) -> bool:
@@ -52,19 +61,6 @@ class Claim:
         if not self.unspaced:
             return 0
         return min(lists.settings.added_signs, int(len(self.hashes) * lists.settings.added_share))
-
-
-def name_runs(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[list[int]]:
-    """Indices of capitalised words that stand side by side; a capital at the start counts beside another."""
-    runs: list[list[int]] = []
-    for index, start in enumerate(starts):
-        if not text[start].isupper():
-            continue
-        if runs and runs[-1][-1] == index - 1 and start - ends[index - 1] <= 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return runs
 
 
 @dataclass(frozen=True, slots=True)

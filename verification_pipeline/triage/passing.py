@@ -34,7 +34,6 @@ from verification_pipeline.triage.guards import (
     WordLists,
     keeps_order,
     missing_words,
-    name_runs,
     refused_by,
     word_lists,
 )
@@ -154,16 +153,14 @@ def _prepared(texts: Sequence[str], language: str | None, lists: WordLists) -> l
     ready: dict[str, Claim] = {}
     for position, text in enumerate(distinct):
         first, last = content[position], content[position + 1]
-        begins, finishes = starts[first:last], ends[first:last]
         ready[text] = Claim(
             text,
             openings[position],
             hashes[first:last],
-            begins,
-            finishes,
+            starts[first:last],
+            ends[first:last],
             numbers[position],
             words[edges[position] : edges[position + 1]],
-            name_runs(text, begins, finishes),
         )
     return [ready[text] for text in texts]
 
@@ -225,7 +222,7 @@ class _Held:
         wanted = {word for claim in claims for word in claim.hashes}
         keys = np.array([word & 0xFFFF for word in wanted], dtype=np.uint16)
         table[keys] = True
-        hits = np.flatnonzero(table[index.words.astype(np.uint16)])
+        hits = table.take(index.words.astype(np.uint16)).nonzero()[0]
         table[keys] = False
         words = index.words[hits].tolist()
         return cls(evidence, words, index.starts[hits].tolist(), Counter(words))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from verification_pipeline.config import Settings
 from verification_pipeline.records import Citations, Document, Evidence
-from verification_pipeline.text.index import WordIndex
+from verification_pipeline.text.index import IndexedText, WordIndex
 from verification_pipeline.text.numbers import NUMBER_WORDS, ONE, Number, first_words, parse
 
 _CODE = re.compile(r"`[^`\n]*`")
@@ -78,31 +78,35 @@ def _held_in(sources: Iterable[Evidence], numbers: Sequence[Number]) -> list[boo
     table = np.zeros(1 << 16, dtype=np.bool_)
     table[index.words.astype(np.uint16)] = True
     held = [False] * len(numbers)
-    for source in sources:
-        text = source.body.text
-        for word, start in _may_begin(source.body.index, table):
-            open_ones = [position for position in asked.get(word, ()) if not held[position]]
-            if open_ones:
-                begin = max(0, start - _BEFORE_NUMBER)
-                at = start - begin
-                near = [other for other in parse(text[begin : start + _AFTER_NUMBER]) if other.start <= at < other.end]
-                for position in open_ones:
-                    held[position] = any(numbers[position].same_quantity(other) for other in near)
+    bodies = [source.body for source in sources]
+    for body, word, start in _may_begin(bodies, table) if bodies and numbers else ():
+        open_ones = [position for position in asked.get(word, ()) if not held[position]]
+        if open_ones:
+            begin = max(0, start - _BEFORE_NUMBER)
+            at = start - begin
+            read = parse(body.text[begin : start + _AFTER_NUMBER])
+            near = [other for other in read if other.start <= at < other.end]
+            for position in open_ones:
+                held[position] = any(numbers[position].same_quantity(other) for other in near)
     return held
 
 
-def _may_begin(index: WordIndex, table: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Words of a text that may be among those in the table, with their places; `one` only before a word of a number.
+def _may_begin(bodies: Sequence[IndexedText], table: NDArray[np.bool_]) -> Iterator[tuple[IndexedText, int, int]]:
+    """Words of the texts that may be among those in the table, with their places; `one` only before a word of a number.
 
     Most texts are full of `one`, and alone it is none.
     """
     one, more = _number_words()
-    words = index.words
-    hits = np.flatnonzero(table[words.astype(np.uint16)])
-    following = words[np.minimum(hits + 1, len(words) - 1)].tolist()
-    for word, start, after in zip(words[hits].tolist(), index.starts[hits].tolist(), following, strict=True):
+    words = np.concatenate([body.index.words for body in bodies])
+    starts = np.concatenate([body.index.starts for body in bodies])
+    ends = np.cumsum([len(body.index) for body in bodies])
+    hits = table.take(words.astype(np.uint16)).nonzero()[0]
+    texts = ends.searchsorted(hits, side="right")
+    following = words[np.minimum(hits + 1, ends[texts] - 1)].tolist()
+    found = zip(texts.tolist(), words[hits].tolist(), starts[hits].tolist(), following, strict=True)
+    for text, word, start, after in found:
         if word != one or after in more:
-            yield word, start
+            yield bodies[text], word, start
 
 
 @cache
