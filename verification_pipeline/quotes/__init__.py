@@ -103,7 +103,7 @@ def check_quotes(
 
 def _titles(own: Mapping[str, Evidence], citations: Citations) -> set[str]:
     """Titles of sources and reference entries, as quotes are identified: naming a work is not quoting it."""
-    named = [evidence.source.title for evidence in own.values()] + [entry.title for entry in citations.references]
+    named = {evidence.source.title for evidence in own.values()} | {entry.title for entry in citations.references}
     return {normalised(title).strip(".,") for title in named if title}
 
 

@@ -32,6 +32,12 @@ def phrases(index: WordIndex) -> U32:
         kept = runs[:count].copy()
         for offset in range(1, _NEIGHBOURS):
             np.minimum(kept, runs[offset : offset + count], out=kept)
-        runs = kept[np.concatenate(([True], kept[1:] != kept[:-1]))]
-    runs = np.sort(runs)
-    return runs[np.concatenate(([True], runs[1:] != runs[:-1]))[: len(runs)]]
+        runs = _without_repeats(kept)
+    return _without_repeats(np.sort(runs))
+
+
+def _without_repeats(values: U32) -> U32:
+    """Of equal values side by side the first."""
+    new = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return values[new]
