@@ -236,25 +236,21 @@ class _Join:
 
     def measure(self) -> None:
         """Fill the figures, in two passes over the hashes: first how common they are, then who shares them."""
+        whole = [self._sorted(*part) for part in self._ranges()] if self._parts == 1 else []  # one range: sorted once
         common = np.zeros(self.count, np.int64)
-        for found in self._over_hashes(self._common):
+        for found in self._over_hashes(self._common, whole):
             common += found
-        for page, site, every, sited in self._over_hashes(partial(self._shared, common / self.sizes)):
+        for page, site, every, sited in self._over_hashes(partial(self._shared, common / self.sizes), whole):
             self.page += page
             self.site += site
             self._every.add(every)
             self._sited.add(sited)
 
-    def _over_hashes(self, function: Callable[[_Sorted], T]) -> Iterator[T]:
-        """What a function gives for each range of the hashes, in order."""
-        if self._parts == 1:
-            yield function(self._whole)
-        else:
-            yield from _side_by_side(lambda part: function(self._sorted(*part)), self._ranges())
-
-    @cached_property
-    def _whole(self) -> _Sorted:
-        return self._sorted(*next(self._ranges()))
+    def _over_hashes(self, function: Callable[[_Sorted], T], whole: Sequence[_Sorted]) -> Iterator[T]:
+        """What a function gives for each range of the hashes, in order; `whole` are all of them, if they are few."""
+        if whole:
+            return map(function, whole)
+        return _side_by_side(lambda part: function(self._sorted(*part)), self._ranges())
 
     def pairs(self) -> Iterator[_Pairs]:
         """The pairs that share hashes, a block of left sides at a time."""
