@@ -145,7 +145,7 @@ class Reading:
                     rows[name] += made
                 if number % _DOCUMENTS_A_FRAME == 0:
                     _flush(rows, frames)
-        _flush(rows, frames)
+            _flush(rows, frames)
         return {name: pl.concat(parts) for name, parts in frames.items()}
 
 
