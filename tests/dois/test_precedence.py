@@ -253,6 +253,12 @@ def test_the_order_of_rows_does_not_matter(rows: list[Notice], chance: Random) -
     assert status(*rows) == status(*shuffled)
 
 
+def test_notices_that_differ_in_their_reasons_alone_are_told_apart() -> None:
+    plain = Notice("retraction-watch", "Retraction", notice_doi="10.5555/n.1")
+    replaced = replace(plain, reasons=frozenset({"retract and replace", "updated to correction"}))
+    assert status(plain, replaced) == status(replaced, plain)
+
+
 @given(notices())
 def test_a_retraction_by_retraction_watch_after_all_else_retracts(rows: list[Notice]) -> None:
     last = notice("Retraction", 2026, notice_doi="10.5555/last")

@@ -35,6 +35,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 OK = "ok"
 RETRACTED = "retracted"
@@ -300,7 +301,18 @@ def _suspect(notice: Notice) -> bool:
     return notice.date != notice.since or (notice.work_date is not None and notice.date <= notice.work_date)
 
 
-def _order(notice: Notice) -> tuple[int, bool, bool, dt.date, str, str]:
-    """Strongest register first, whole retractions before partial ones, then the earliest; undated last."""
-    since = notice.since or dt.date.max
-    return (notice.rank, notice.kind == "partial", notice.since is None, since, notice.notice_doi or "", notice.nature)
+def _order(notice: Notice) -> tuple[Any, ...]:
+    """Strongest register first, whole retractions before partial ones, then the earliest; undated last.
+
+    What follows only makes the order of two notices theirs and not that of the rows.
+    """
+    evidence = (notice.rank, notice.kind == "partial", notice.since is None, notice.since or dt.date.max)
+    names = (
+        notice.notice_doi or "",
+        notice.nature,
+        notice.notice_url or "",
+        notice.key,
+        notice.register,
+        notice.witness,
+    )
+    return (*evidence, *names, sorted(notice.reasons), notice.date or dt.date.max, notice.work_date or dt.date.max)
