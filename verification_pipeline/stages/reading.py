@@ -7,10 +7,8 @@ index of the same text can be read back, so indexes live only as long as their d
 
 from __future__ import annotations
 
-import gc
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +66,6 @@ _CODE = (
     "stages/reading",
 )
 _DOCUMENTS_A_FRAME = 200
-_OBJECTS_A_COLLECTION = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,25 +136,15 @@ class Reading:
         frames: dict[str, list[pl.DataFrame]] = {name: [tables.empty(name)] for name in TABLES}
         rows: dict[str, list[Any]] = {name: [] for name in TABLES}
         reader = loading.TextReader(store)
-        with _seldom_collecting():
-            for number, owned in enumerate(loading.documents_with_sources(store, shard, keys, reader), 1):
-                for name, made in _read_or_say_why(store, scope, shard, owned, reader).items():
-                    rows[name] += made
-                if number % _DOCUMENTS_A_FRAME == 0:
-                    _flush(rows, frames)
-            _flush(rows, frames)
+        shared = {corpus: loading.shared_sources(store, corpus) for corpus in scope.settings}
+        for number, owned in enumerate(loading.documents_with_sources(store, shard, keys, reader), 1):
+            common = shared[owned.document.corpus]
+            for name, made in _read_or_say_why(store, scope, shard, owned, common, reader).items():
+                rows[name] += made
+            if number % _DOCUMENTS_A_FRAME == 0:
+                _flush(rows, frames)
+        _flush(rows, frames)
         return {name: pl.concat(parts) for name, parts in frames.items()}
-
-
-@contextmanager
-def _seldom_collecting() -> Iterator[None]:
-    """Look for garbage cycles seldom: rows are many, stay until they are a frame, and form none."""
-    before = gc.get_threshold()
-    gc.set_threshold(_OBJECTS_A_COLLECTION, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _flush(rows: dict[str, list[Any]], frames: dict[str, list[pl.DataFrame]]) -> None:
@@ -168,13 +155,18 @@ def _flush(rows: dict[str, list[Any]], frames: dict[str, list[pl.DataFrame]]) ->
 
 
 def _read_or_say_why(
-    store: Store, scope: Scope, shard: int, owned: loading.Owned, reader: loading.TextReader
+    store: Store,
+    scope: Scope,
+    shard: int,
+    owned: loading.Owned,
+    shared: loading.SharedSources,
+    reader: loading.TextReader,
 ) -> Mapping[str, Iterable[Any]]:
     """The rows of one document; one on which the code fails, or takes too long, becomes a row of `failures` and the
     rest goes on."""
     try:
         with at_most(scope.settings[owned.document.corpus].limits.document_seconds):
-            return _read(store, scope, shard, owned, reader)
+            return _read(store, scope, shard, owned, shared, reader)
     except (PipelineError, MemoryError):
         raise
     except Exception as error:
@@ -184,12 +176,16 @@ def _read_or_say_why(
 
 
 def _read(
-    store: Store, scope: Scope, shard: int, owned: loading.Owned, reader: loading.TextReader
+    store: Store,
+    scope: Scope,
+    shard: int,
+    owned: loading.Owned,
+    shared: loading.SharedSources,
+    reader: loading.TextReader,
 ) -> Mapping[str, Iterable[Any]]:
     """Every row that one document gives, by table."""
     document = owned.document
     settings = scope.settings[document.corpus]
-    shared = loading.shared_sources(store, document.corpus)
     cited = citations.extract(document, owned.sources, shared.catalogue, settings)
     marker_like = citations.count_marker_like(document.text, cited.prose)
     if marker_like > len(cited.markers):
