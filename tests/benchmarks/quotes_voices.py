@@ -17,7 +17,7 @@ import numpy as np
 
 from verification_pipeline import keys
 from verification_pipeline.config import Settings
-from verification_pipeline.independence import Member, cluster_archive, measuring, sketch
+from verification_pipeline.independence import Member, all_shingles, cluster_archive, measuring, sketch
 from verification_pipeline.independence.sketches import SketchColumns, candidates
 from verification_pipeline.quotes.compare import Searchable, find
 from verification_pipeline.quotes.quotation import Quotation
@@ -25,6 +25,7 @@ from verification_pipeline.records import Evidence, Source
 from verification_pipeline.stages.voices import SketchRow
 from verification_pipeline.tables import frame
 from verification_pipeline.text.index import IndexedText
+from verification_pipeline.text.stack import stacked
 
 SETTINGS = Settings()
 VOCABULARY = 20_000
@@ -85,9 +86,13 @@ def clustering(words: Sequence[str], rng: random.Random, count: int) -> None:
     for k, text in enumerate(texts):
         key = keys.source_key("bench", None, str(k))
         evidence[key] = Evidence(Source(key, str(k)), IndexedText(key, text))
-        _ = evidence[key].body.index
+    stacks = list(stacked(one.body for one in evidence.values()))  # as the sources of documents are read
     started = time.process_time()
-    sketches = [sketch(one, SETTINGS.independence) for one in evidence.values()]
+    sketches = [
+        sketch(evidence[key], SETTINGS.independence, shingles)
+        for stack in stacks
+        for key, shingles in zip(stack.names, all_shingles(stack, SETTINGS.independence), strict=True)
+    ]
     sketched = time.process_time() - started
     table = frame("sketches", [SketchRow.of(one, None) for one in sketches])
     sources = [Member.of(one.source, SETTINGS.independence) for one in evidence.values()]

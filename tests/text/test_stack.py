@@ -41,6 +41,13 @@ def test_runs_across_two_texts_are_told(texts: list[str], size: int) -> None:
     assert inside == [run for body in bodies for run in body.index.runs(size).tolist()]
 
 
+def test_a_single_text_is_not_read_a_second_time() -> None:
+    [body] = _named(["Bees came to the plots."])
+    index = body.index
+    assert Stack.of([body]).index is index
+    assert body.index is index
+
+
 def test_a_stack_is_no_larger_than_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack, "_MOST_CHARS", 10)
     bodies = _named(["one two", "three", "ä", "a", "a text over the limit", "ö"])

@@ -32,7 +32,10 @@ class Stack:
 
     @classmethod
     def of(cls, texts: Sequence[IndexedText]) -> Stack:
-        """A stack of these texts, which get their own word indexes out of it."""
+        """A stack of these texts, which get their own word indexes out of it; a single one brings its own."""
+        if len(texts) == 1:
+            [only] = texts
+            return cls((only.sha256,), only.text, only.index, np.array([0, len(only.index)]))
         places = list(accumulate((len(one.text) + len(_BETWEEN) for one in texts), initial=0))
         whole = _BETWEEN.join([one.text for one in texts])
         index = WordIndex.build(whole)
